@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::{about, tree_size};
 use crate::format::jsonl::Jsonl;
 use crate::session::process::State;
-use crate::session::{AgentKind, Evidence, FILE_TIME_STEP, Fact, Liveness, Located, Problem, SessionCopy};
+use crate::session::{AgentKind, Evidence, FILE_TIME_STEP, Fact, KeptBy, Liveness, Located, Problem, SessionCopy};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::StartTime;
@@ -62,6 +62,11 @@ impl ReadContext<'_> {
     /// Returns the total size of all regular files below a directory in bytes, or 0 if sizes are not needed.
     pub(crate) fn tree_size(&self, dir: Option<&Path>) -> u64 {
         dir.filter(|_| self.sizes).map_or(0, tree_size)
+    }
+
+    /// Returns whether transcripts are inspected, for which they are read as a whole.
+    pub(super) fn inspects(&self) -> bool {
+        self.inspector.0.is_some()
     }
 
     /// Passes an open transcript to the inspector.
@@ -118,6 +123,12 @@ pub(crate) struct StoreNotes {
     pub providers: Option<BTreeMap<String, Vec<String>>>,
     /// The ids of all logs of the store, listed when they are first needed; `None` before a change.
     pub logs: Option<Arc<OnceLock<HashSet<String>>>>,
+    /// The ids of sessions that the app ran by a schedule.
+    pub scheduled: HashSet<String>,
+    /// The reasons for which the user keeps sessions in the agent, by session id.
+    pub kept_by: HashMap<String, KeptBy>,
+    /// The reason to keep each session of the store: it is unknown which ones the user keeps.
+    pub all_kept_by: Option<KeptBy>,
     /// Files that could not be read.
     pub problems: Vec<Problem>,
 }

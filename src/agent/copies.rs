@@ -27,6 +27,7 @@ pub(crate) fn belongings_of_many() -> FindBelongings {
 /// A file of the copy cannot be read.
 pub(crate) fn read(agent: &dyn Agent, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
     let mut copy = agent.read(place, context)?;
+    copy.kept_by = copy.kept_by.take().or_else(|| context.notes.kept_by(&copy.place.id));
     unknown_format::check_emptiness(agent, &mut copy);
     activity::check_activity(agent, &mut copy);
     Ok(copy)

@@ -43,6 +43,7 @@ mod housekeeping;
 pub(crate) mod ids;
 pub(crate) mod installed;
 pub(crate) mod jido;
+mod kept;
 mod kilo;
 mod kimi;
 mod kimicode;

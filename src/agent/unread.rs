@@ -82,7 +82,7 @@ const CHATS: &[&str] = &[
 use Base::{ApplicationSupport, Config, Data, Home, Variable};
 
 /// Every known agent that rejoin does not read; docs/agents.md says what was measured.
-pub(crate) static UNREAD: [UnreadAgent; 6] = [
+pub(crate) static UNREAD: [UnreadAgent; 17] = [
     UnreadAgent {
         name: "Kiro CLI",
         places: &[store_path(Data, "kiro-cli/data.sqlite3"), store_path(ApplicationSupport, "kiro-cli/data.sqlite3")],
@@ -124,6 +124,74 @@ pub(crate) static UNREAD: [UnreadAgent; 6] = [
         name: "OpenClaw",
         places: &[store_path(Variable("OPENCLAW_STATE_DIR"), "agents"), store_path(Home, ".openclaw/agents")],
         instead: "`openclaw sessions --all-agents`, then `openclaw agent --session-id ID --message TEXT`",
+    },
+    UnreadAgent {
+        name: "Junie",
+        places: &[StorePath { base: Home, path: ".junie/sessions", with: &["index.jsonl"] }],
+        instead: "`junie --resume --session-id ID` in the directory",
+    },
+    UnreadAgent {
+        name: "Kilo Code before 7",
+        places: &[
+            store_path(Config, "Code/User/globalStorage/kilocode.kilo-code/tasks"),
+            store_path(ApplicationSupport, "Code/User/globalStorage/kilocode.kilo-code/tasks"),
+            store_path(Home, ".vscode-server/data/User/globalStorage/kilocode.kilo-code/tasks"),
+        ],
+        instead: "`code DIR`, then the history in Kilo Code's panel",
+    },
+    UnreadAgent {
+        name: "Antigravity",
+        places: &[
+            store_path(Home, ".gemini/antigravity/conversations"),
+            store_path(Home, ".gemini/antigravity-ide/brain"),
+        ],
+        instead: "Antigravity itself, in its list of conversations",
+    },
+    UnreadAgent {
+        name: "Warp",
+        places: &[store_path(Home, ".local/state/warp-terminal/warp.sqlite")],
+        instead: "Warp itself, in its list of conversations",
+    },
+    UnreadAgent {
+        name: "Windsurf",
+        places: &[store_path(Home, ".codeium/windsurf/cascade")],
+        instead: "`windsurf DIR`, then the history of its Cascade panel",
+    },
+    UnreadAgent {
+        name: "Kiro IDE",
+        places: &[
+            store_path(Config, "Kiro/User/globalStorage/kiro.kiroagent"),
+            store_path(ApplicationSupport, "Kiro/User/globalStorage/kiro.kiroagent"),
+        ],
+        instead: "`kiro DIR`, then the history of its chat panel",
+    },
+    UnreadAgent {
+        name: "QoderWork",
+        places: &[store_path(Home, ".qoderwork/projects")],
+        instead: "QoderWork itself, in its list of tasks",
+    },
+    UnreadAgent {
+        name: "Qoder IDE",
+        places: &[
+            store_path(Config, "Qoder/SharedClientCache/cli/projects"),
+            store_path(ApplicationSupport, "Qoder/SharedClientCache/cli/projects"),
+        ],
+        instead: "`qoder DIR`, then the history of its chat panel",
+    },
+    UnreadAgent {
+        name: "iFlow CLI",
+        places: &[store_path(Home, ".iflow/projects")],
+        instead: "`iflow --help`, which names its options for sessions",
+    },
+    UnreadAgent {
+        name: "LLxprt Code",
+        places: &[StorePath { base: Home, path: ".llxprt/tmp", with: &["*/chats"] }],
+        instead: "`llxprt --help`, which names its options for sessions",
+    },
+    UnreadAgent {
+        name: "Amp on its server",
+        places: &[StorePath { base: Home, path: ".cache/amp/logs/threads", with: &["T-*.log"] }],
+        instead: "`amp threads list`, then `amp threads continue ID`",
     },
 ];
 
@@ -177,14 +245,17 @@ pub(crate) fn found(env: &Env) -> Vec<UnreadStore> {
             }
         }
     }
-    found.extend(further_homes(env));
+    let further = further_homes(&found, env);
+    found.extend(further);
     found
 }
 
 /// Returns the directories in the home and in `~/.config` that have sessions of an agent but that it does not read:
-/// those with a part of its usual name, such as `~/.claudeHome`, and those of forks. Links are left out.
-fn further_homes(env: &Env) -> Vec<UnreadStore> {
-    let known = registry::roots(env, &[]);
+/// those with a part of its usual name, such as `~/.claudeHome`, and those of forks. Links are left out, and the stores
+/// of other agents, which write similar records.
+fn further_homes(unread: &[UnreadStore], env: &Env) -> Vec<UnreadStore> {
+    let mut known = registry::roots(env, &[]);
+    known.extend(unread.iter().map(|store| store.root.clone()));
     let is_known = |dir: &Path| known.iter().any(|root| root.starts_with(dir) || dir.starts_with(root));
     let entries = |dir: &Path| reach::read_dir(dir).into_iter().flatten().flatten().collect::<Vec<_>>();
     let hidden = entries(&env.home).into_iter().filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"."));
@@ -203,11 +274,15 @@ fn further_homes(env: &Env) -> Vec<UnreadStore> {
             store.flatten().is_some_and(|store| !agent.locate(&Arc::new(store), None).places.is_empty())
         };
         if let Some(agent) = registry::all().iter().find(has_sessions) {
-            let instead = format!(
-                "`[[stores]]`, `agent = \"{}\"` and `home = \"{}\"` in the config file",
-                agent.kind(),
-                env.tilde(&dir)
-            );
+            let lines = format!("`[[stores]]`, `agent = \"{}\"`", agent.kind());
+            let home = format!("`home = \"{}\"`", env.tilde(&dir));
+            // The program of the agent must not be started on the files of a fork.
+            let is_own = about(agent.kind()).program.is_some_and(|program| name.contains(program));
+            let instead = if is_own {
+                format!("{lines} and {home} in the config file")
+            } else {
+                format!("{lines}, {home} and `program = \"NAME\"`, the program that wrote it, in the config file")
+            };
             found.push(UnreadStore {
                 name: about(agent.kind()).title,
                 root: dir,

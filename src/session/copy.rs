@@ -11,7 +11,7 @@ use crate::session::process::State;
 use crate::session::recorded;
 use crate::session::usage::Usage;
 use crate::session::when::shown_period;
-use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, HealthSet, Liveness, Located, SessionKind};
+use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, HealthSet, KeptBy, Liveness, Located, SessionKind};
 
 /// A session that was written to this recently may be in use.
 pub(crate) const MAYBE_LIVE: SignedDuration = SignedDuration::from_mins(2);
@@ -65,6 +65,8 @@ pub(crate) struct SessionCopy {
     pub git_branch: Option<Fact<Arc<str>>>,
     /// The session from which this one was started or forked.
     pub parent_id: Option<String>,
+    /// The reason for which the user keeps the session in the agent.
+    pub kept_by: Option<Box<KeptBy>>,
     /// The evidence that a process uses the session.
     pub liveness: Liveness,
     /// The activity of that process, if the agent records it.
@@ -106,6 +108,7 @@ impl SessionCopy {
             usage: None,
             model: None,
             git_branch: None,
+            kept_by: None,
             liveness: Liveness::Idle,
             state: None,
             is_filed_right: false,

@@ -10,6 +10,7 @@ pub(crate) mod evidence;
 pub(crate) mod facts;
 pub(crate) mod fields;
 mod health;
+mod kept;
 pub(crate) mod mapping;
 pub(crate) mod marks;
 pub(crate) mod matching;
@@ -42,6 +43,7 @@ pub(crate) use agents::AgentKind;
 pub(crate) use choice::{Comparison, CopyChoice};
 pub(crate) use copy::{FILE_TIME_STEP, MAYBE_LIVE, SessionCopy};
 pub(crate) use health::{Health, HealthSet};
+pub(crate) use kept::KeptBy;
 pub(crate) use message::{Message, Role, Visitor};
 pub(crate) use place::Origin;
 pub(crate) use place::{Located, Store};
@@ -237,6 +239,11 @@ impl Session {
     pub(crate) fn copy_in_use(&self) -> Option<&SessionCopy> {
         let live = self.copies.iter().find(|copy| matches!(copy.liveness, Liveness::Live { .. }));
         live.or_else(|| self.copies.iter().find(|copy| copy.liveness != Liveness::Idle))
+    }
+
+    /// Returns the reason for which the user keeps the session in its agent.
+    pub(crate) fn kept_by(&self) -> Option<&KeptBy> {
+        self.copies.iter().find_map(|copy| copy.kept_by.as_deref())
     }
 
     /// Returns the full id.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::agent_rules;
 use crate::contract::changes::DoctorFix;
 use crate::contract::{Details, DoctorReport, ResumePlan, Session, Severity};
-use crate::fixtures::{Codex, age, age_tree, id, lines, put};
+use crate::fixtures::{Codex, OpenHands, age, age_tree, id, lines, openhands_id, put};
 use crate::ordinary;
 use crate::picture::picture_of_stores;
 use crate::world::World;
@@ -18,7 +18,7 @@ use crate::world::World;
 /// A kind of damage to a session of an agent, the text of the obstacle, and whether `doctor --fix` repairs it.
 type Damage = (&'static str, fn(&World), &'static str, bool);
 
-const DAMAGES: [Damage; 8] = [
+const DAMAGES: [Damage; 10] = [
     ("codex", lose_base, "the rollout that it continues", false),
     ("codex", lose_provider, "[model_providers.oldgate]", false),
     ("codex", lose_ordinals, "line 15, has no ordinal", true),
@@ -27,6 +27,8 @@ const DAMAGES: [Damage; 8] = [
     ("grok", lose_summary, "summary.json", false),
     ("kimicode", cut_state, "state.json cannot be read as JSON", true),
     ("kimicode", lose_state, "state.json is missing", false),
+    ("openhands", lose_event, "event 2 is missing, so OpenHands would send 2 of its 4 events", true),
+    ("openhands", empty_event, "is empty or was cut off", true),
 ];
 
 /// Agents without a known obstacle other than their own refusals and the codes of `doctor` for these.
@@ -56,7 +58,6 @@ const NONE_KNOWN: &[&str] = &[
     "nanocoder",
     "omp",
     "opencode",
-    "openhands",
     "pi",
     "prime",
     "qoder",
@@ -147,6 +148,25 @@ fn cut_state(world: &World) {
 fn lose_state(world: &World) {
     ordinary::write("kimicode", world);
     std::fs::remove_file(find(world, "state.json")).expect("a file");
+    age_tree(&world.home());
+}
+
+fn openhands_event(world: &World) -> PathBuf {
+    let session = OpenHands::session(openhands_id(1)).in_dir("/usr/bin").turn("one", "1").turn("two", "2");
+    let path = world.add(session).join("events");
+    let mut events: Vec<PathBuf> =
+        std::fs::read_dir(path).expect("events").map(|it| it.expect("an entry").path()).collect();
+    events.sort();
+    events.into_iter().find(|path| path.to_string_lossy().contains("event-00002")).expect("an event")
+}
+
+fn lose_event(world: &World) {
+    std::fs::remove_file(openhands_event(world)).expect("a file");
+    age_tree(&world.home());
+}
+
+fn empty_event(world: &World) {
+    put(&openhands_event(world), "");
     age_tree(&world.home());
 }
 

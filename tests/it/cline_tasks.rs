@@ -88,6 +88,23 @@ fn task_list_gives_the_directory() {
 }
 
 #[test]
+fn prompt_of_early_task_is_its_first_text() {
+    let world = World::new();
+    let root = storage(&world.home(), "Code");
+    let talk = [message(0, "say", "text", "light the lamp"), message(1, "say", "text", "Lit.")];
+    write(&root, ID, &world.dir("app"), &talk);
+    let session = world.rejoin(["show", ID, "--json"]).code(0).json::<Details>().session;
+    assert_eq!(session.first_prompt.as_deref(), Some("light the lamp"));
+    assert_eq!((session.prompts, session.replies), (Some(1), Some(1)));
+    // The list has the prompt of a task whose messages have none.
+    write(&root, "1769940000001", &world.dir("app"), &[message(0, "say", "api_req_started", "{}"), talk[1].clone()]);
+    let list = json!([{"id": "1769940000001", "task": "paint the quay"}, {"id": ID, "task": "other"}]);
+    put(&root.join("state/taskHistory.json"), list.to_string());
+    let titles = world.rejoin(["list"]).code(0).stdout();
+    assert!(titles.contains("paint the quay") && titles.contains("light the lamp"), "{titles}");
+}
+
+#[test]
 fn list_reports_damaged_task_list() {
     let world = World::new();
     let root = storage(&world.home(), "VSCodium");

@@ -291,6 +291,25 @@ fn move_home(world: &World, from: &str, to: &str) {
 }
 
 #[test]
+fn store_of_another_program_is_not_proposed() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("tar the punt", "Done."));
+    move_home(&world, ".claude", ".qoderwork");
+    world.add(Claude::session(id(2)).in_dir(&app).turn("caulk the hull", "Done."));
+    move_home(&world, ".claude", ".other");
+    put(&world.home().join(".junie/sessions/index.jsonl"), "{}\n");
+    age_tree(&world.home());
+    let agents: serde_json::Value = serde_json::from_str(&world.rejoin(["agents", "--json"]).stdout()).expect("JSON");
+    let not_read = agents["not_read"].as_array().expect("a list");
+    let instead =
+        |name: &str| not_read.iter().find(|store| store["name"] == name).expect("a store")["instead"].to_string();
+    assert!(instead("Junie").contains("junie --resume"), "{agents}");
+    assert!(!instead("QoderWork").contains("stores"), "{agents}");
+    assert!(instead("Claude Code").contains("~/.other") && instead("Claude Code").contains("program ="), "{agents}");
+}
+
+#[test]
 fn config_stores_work_like_default_stores() {
     let world = World::with_agents();
     world.install("code", "");
@@ -316,7 +335,8 @@ fn config_stores_work_like_default_stores() {
     let foreign = world.rejoin(["agents", "--format", "table", "--home", &home]).code(0).stdout();
     assert!(foreign.contains("Found, not read: Claude Code (~/.claudeHome), Codex (~/.code)."), "{foreign}");
     let agents: serde_json::Value = serde_json::from_str(&world.rejoin(["agents", "--json"]).stdout()).expect("JSON");
-    let instead = "`[[stores]]`, `agent = \"codex\"` and `home = \"~/.code\"` in the config file";
+    let instead = "`[[stores]]`, `agent = \"codex\"`, `home = \"~/.code\"` and `program = \"NAME\"`, the program that wrote it, \
+                   in the config file";
     assert_eq!(agents["not_read"][1]["instead"], instead);
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
 

@@ -53,6 +53,23 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
+fn list_reads_directory_of_editor_session() {
+    let world = World::new();
+    let dir = world.dir("my dir");
+    let uri = format!("file://{}", dir.display()).replace(' ', "%20");
+    let remote = "vscode-remote://ssh-remote%2Bdevbox/home/ana/proj";
+    for (n, dir) in [(1, uri.as_str()), (2, dir.to_str().expect("a path")), (3, remote)] {
+        add(&world, &id(n), "Untitled Session", dir, &[said("user", "look"), said("assistant", "ok")]);
+    }
+    let here = world.from(&dir).rejoin(["list", "--here", "--json"]).code(0).sessions();
+    let mut ids: Vec<String> = here.into_iter().map(|session| session.id).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [id(1), id(2)]);
+    let details: Details = world.rejoin(["show", &id(3), "--json"]).code(0).json();
+    assert_eq!((details.session.launch_path(), details.session.health.join(" ")), (None, "unknown-directory".into()));
+}
+
+#[test]
 fn list_ignores_title_of_unnamed_session() {
     let world = World::new();
     for (n, title) in [(1, "Untitled Session"), (2, "New Session"), (3, "New Session of mine")] {

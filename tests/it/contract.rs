@@ -180,7 +180,7 @@ answer!(Session {
     active_at: Option<Time>; active_source: Option<String>; size_bytes: Option<u64>; prompts: Option<u64>; replies: Option<u64>;
     tokens: Option<Tokens>; cost_usd: Option<f64>;
     model: Option<String>; git_branch: Option<String>; parent_id: Option<String>; continues: Option<SessionId>; liveness: Liveness; process: Option<Process>;
-    pinned: bool; tags: Vec<String>; expires_at: Option<Time>; health: Vec<String>; copies: Vec<Copy>; pointers: Vec<Pointer>; resumable: bool; resume: Option<Resume>
+    pinned: bool; kept_by: Option<String>; tags: Vec<String>; expires_at: Option<Time>; health: Vec<String>; copies: Vec<Copy>; pointers: Vec<Pointer>; resumable: bool; resume: Option<Resume>
 });
 
 impl Session {

@@ -36,6 +36,20 @@ fn list_show_and_resume_read_chat() {
 }
 
 #[test]
+fn transcript_outside_of_workspace_is_read() {
+    let world = World::new();
+    let app = world.dir("app");
+    let log = world.add(Cursor::chat(id(1)).in_dir(&app).turn("audit the lighthouse", "Audited."));
+    let name = log.file_name().expect("a name").to_owned();
+    let folder = world.home().join(".cursor/projects/agent-transcripts").join(id(1));
+    std::fs::create_dir_all(&folder).expect("a directory");
+    std::fs::rename(&log, folder.join(name)).expect("a move");
+    let session = listed(&world).remove(0);
+    assert_eq!((session.first_prompt.as_deref(), session.launch_path()), (Some("audit the lighthouse"), app.to_str()));
+    assert_eq!(session.health, [""; 0]);
+}
+
+#[test]
 fn odd_chats_have_health_codes() {
     let world = World::new();
     world.add(Cursor::chat(id(1)).in_dir("/nowhere/app").turn("a", "b"));

@@ -4,7 +4,7 @@ use rusqlite::types::Value as Sql;
 use serde_json::json;
 
 use crate::contract::{Kind, ResumePlan, Session, SessionList};
-use crate::fixtures::{Devin, devin_db};
+use crate::fixtures::{Devin, age_tree, devin_db};
 use crate::world::World;
 
 fn listed(world: &World) -> Vec<Session> {
@@ -40,6 +40,60 @@ fn list_show_and_resume_read_session() {
     assert!(world.rejoin(["resume", "quiet-river", "--prompt", "x"]).code(7).stderr().contains("without --prompt"));
 }
 
+/// Sets the parent of a message, by their numbers from 0.
+fn set_parent(world: &World, node: u32, parent: u32) {
+    let connection = rusqlite::Connection::open(devin_db(&world.home())).expect("a database");
+    let sql = "UPDATE message_nodes SET parent_node_id = ?1 WHERE node_id = ?2";
+    connection.execute(sql, [parent, node]).expect("a row");
+    drop(connection);
+    age_tree(&world.home());
+}
+
+#[test]
+fn show_follows_the_main_chain() {
+    for (tip, shown) in [(Sql::Integer(3), ["green", "thanks", "red"]), (Sql::Integer(99), ["red", "", "green"])] {
+        let world = World::new();
+        let session = Devin::session("ketch").in_dir("/usr/bin").column("main_chain_id", tip);
+        let session = session.turn("paint the quay", "green").message(json!({"role": "user", "content": "thanks"}));
+        let session = session.message(json!({"role": "assistant", "content": "welcome"}));
+        // The last message is another reply to the first prompt.
+        world.add(session.message(json!({"role": "assistant", "content": "red"})));
+        set_parent(&world, 4, 0);
+        let [active, also, other] = shown;
+        let text = world.rejoin(["show", "ketch", "--transcript"]).code(0).stdout();
+        assert!(text.contains(active) && text.contains(also) && !text.contains(other), "{text}");
+        let branches = world.rejoin(["show", "ketch", "--branches"]).code(0).stdout();
+        assert!(branches.contains("branch 2") && !branches.contains("branch 3"), "{branches}");
+        assert!(world.rejoin(["search", other]).code(0).stdout().contains("ketch"));
+    }
+}
+
+#[test]
+fn resume_starts_devin_next_for_its_store() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Devin::session("river").in_dir(&app).turn("count the files", "Two."));
+    let store = devin_db(&world.home()).parent().expect("a directory").to_owned();
+    std::fs::rename(&store, store.with_file_name("cli-next")).expect("a move");
+    world.install("devin-next", "");
+    let plan: ResumePlan = world.rejoin(["resume", "river", "--json"]).plan();
+    assert_eq!(
+        (plan.resume.argv, plan.refusals.len()),
+        (vec!["devin-next".into(), "--resume".into(), "river".into()], 0)
+    );
+}
+
+#[test]
+fn resume_latest_passes_over_hidden_session() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Devin::session("river").in_dir(&app).turn("count the files", "Two."));
+    let hidden = Devin::session("punt").in_dir(&app).column("hidden", Sql::Integer(1));
+    world.add(hidden.column("last_activity_at", Sql::Integer(1_769_950_000)).turn("a", "b"));
+    let plan: ResumePlan = world.rejoin(["resume", "latest", "--json"]).plan();
+    assert_eq!(plan.id.as_deref(), Some("river"));
+}
+
 #[test]
 fn odd_sessions_have_health_codes() {
     let world = World::new();
@@ -58,7 +112,7 @@ fn odd_sessions_have_health_codes() {
     let facts = |id: &str| (of(id).kind, of(id).health.join(" "));
     assert_eq!(facts("gone"), (Kind::Main, "missing-directory".into()));
     assert_eq!(facts("nowhere"), (Kind::Main, "unknown-directory".into()));
-    assert_eq!((facts("hidden").0, of("hidden").prompts), (Kind::Main, Some(1)));
+    assert_eq!((facts("hidden").0, of("hidden").prompts), (Kind::Archived, Some(1)));
     assert_eq!(facts("unknown"), (Kind::Main, "unknown-format".into()));
     assert_eq!(facts("empty"), (Kind::Empty, "empty-session".into()));
     assert_eq!(of("late").active_at.as_deref(), Some("2026-02-01T12:46:40Z"));

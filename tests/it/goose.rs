@@ -30,7 +30,7 @@ fn show_reads_a_session_from_the_database() {
     assert_eq!((session.prompts, session.replies), (Some(2), Some(2)));
     assert_eq!((session.launch_path(), session.model.as_deref()), (Some("/home/ana/app"), Some("model-g")));
     assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
-    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:05:00Z"));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:06:00Z"));
     let messages = details.messages.expect("messages");
     let texts: Vec<&str> = messages.iter().map(|message| message.text.as_str()).collect();
     assert_eq!(
@@ -52,12 +52,23 @@ fn show_reads_a_session_from_the_database() {
 }
 
 #[test]
+fn opening_a_session_does_not_make_it_the_latest() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Goose::session("20260201_1").in_dir(&app).turn("a", "b").turn("c", "d"));
+    world.add(Goose::session("20260201_2").in_dir(&app).column("updated_at", "2026-02-03 10:00:00").turn("a", "b"));
+    let plan: ResumePlan = world.rejoin(["resume", "latest", "--json"]).plan();
+    assert_eq!(plan.id.as_deref(), Some("20260201_1"));
+}
+
+#[test]
 fn kind_and_title_follow_from_columns() {
     let cases = [
         (vec![("session_type", "user")], Kind::Main, None),
         (vec![("session_type", "sub_agent"), ("parent_session_id", "20260201_9")], Kind::Subagent, None),
         (vec![("session_type", "scheduled"), ("description", "Nightly")], Kind::Exec, Some("Nightly")),
         (vec![("session_type", "hidden")], Kind::Archived, None),
+        (vec![("session_type", "gateway")], Kind::Exec, None),
         (vec![("name", "CLI Session")], Kind::Main, None),
         (vec![("name", "New session 3"), ("description", "Described")], Kind::Main, Some("Described")),
         (vec![("name", "CLI Session"), ("user_set_name", "1")], Kind::Main, Some("CLI Session")),

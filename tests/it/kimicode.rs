@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::contract::{Details, Kind, ResumePlan};
-use crate::fixtures::{age_tree, lines, put};
+use crate::fixtures::{age_to, age_tree, id, lines, put};
 use crate::world::World;
 
 const ID: &str = "session_00000001-aaaa-4aaa-8aaa-000000000001";
@@ -232,6 +232,50 @@ fn move_changes_only_directory_in_state_file() {
     assert_eq!(after, before.replace(app.to_str().expect("a path"), new.to_str().expect("a path")));
     let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).plan();
     assert_eq!(plan.resume.dir.as_deref(), new.to_str());
+}
+
+#[test]
+fn resume_finds_directory_of_versions_before_2() {
+    let world = World::new();
+    let app = world.dir("app");
+    let none = json!({"cwd": null});
+    let states = [none.clone(), json!({"cwd": "", "workDir": app}), json!({"cwd": null, "custom": {"cwd": app}})];
+    let ids = [1, 2, 3, 4].map(|n| format!("session_{}", id(n)));
+    for (id, state) in ids.iter().zip([&none].into_iter().chain(&states)) {
+        write(&world.home(), id, &app, state, &[typed(0, "look", "user")]);
+    }
+    let listed = json!({"sessionId": ids[0], "sessionDir": "x", "workDir": app}).to_string() + "\n";
+    put(&world.home().join(".kimi-code/session_index.jsonl"), listed);
+    let dir_of = |id: &str| world.rejoin(["resume", id, "--json"]).plan().resume.dir;
+    let dirs = ids.each_ref().map(|id| dir_of(id));
+    assert_eq!(dirs.each_ref().map(Option::as_deref), [app.to_str(), None, app.to_str(), app.to_str()]);
+
+    let new = world.root().join("new app");
+    std::fs::rename(&app, &new).expect("a move");
+    world.rejoin(["move".as_ref(), app.as_os_str(), new.as_os_str(), "--yes".as_ref()]);
+    for id in &ids[2..] {
+        assert_eq!(dir_of(id).as_deref(), new.to_str());
+    }
+}
+
+#[test]
+fn show_reads_state_and_times_of_early_versions() {
+    let world = World::new();
+    let app = world.dir("app");
+    let times =
+        json!({"createdAt": "2026-01-02T09:00:00.000Z", "updatedAt": "2026-01-02T09:10:00.000Z", "title": "Quay"});
+    let mut log = typed(0, "look", "user");
+    log.as_object_mut().expect("an object").remove("time");
+    let path = write(&world.home(), ID, &app, &times, &[log]);
+    std::fs::create_dir(path.join("session-meta")).expect("a directory");
+    std::fs::rename(path.join("state.json"), path.join("session-meta/state.json")).expect("a move");
+    age_to(&path.join("agents/main/wire.jsonl"), "2026-02-01T10:00:00Z".parse().expect("a time"));
+    let session = world.rejoin(["show", ID, "--json"]).code(0).json::<Details>().session;
+    assert_eq!((session.title.as_deref(), session.launch_path()), (Some("Quay"), app.to_str()));
+    assert_eq!(session.created_at.as_deref(), Some("2026-01-02T09:00:00Z"));
+    assert_eq!(session.active_at.as_deref(), Some("2026-01-02T09:10:00Z"));
+    assert_eq!(session.health, [""; 0]);
+    world.rejoin(["resume", ID, "--print"]).code(0);
 }
 
 #[test]

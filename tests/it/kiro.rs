@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::contract::{Kind, ResumePlan, Session};
-use crate::fixtures::{Kiro, id, put};
+use crate::fixtures::{Kiro, age_tree, id, put};
 use crate::world::World;
 
 fn listed(world: &World) -> Vec<Session> {
@@ -51,6 +51,41 @@ fn list_and_show_read_second_layout() {
     assert!(world.rejoin(["search", "files"]).code(0).stdout().contains(&id(1)));
     let refused = world.rejoin(["resume", &session.id, "--print"]).code(7).stderr();
     assert!(refused.contains("by its id") && refused.contains("type /chat there"), "{refused}");
+}
+
+#[test]
+fn list_has_sessions_that_kiro_1_migrated() {
+    let world = World::new();
+    let log = world.add(Kiro::folder(&id(1)).turn("count the files", "Two."));
+    let new = log.parent().expect("a directory");
+    let migrated = new.with_file_name(id(2));
+    std::fs::create_dir(&migrated).expect("a directory");
+    std::fs::copy(&log, migrated.join("messages.jsonl")).expect("a file");
+    put(&migrated.join("session.json"), json!({"title": "Quay", "workspacePaths": ["/usr/bin"]}).to_string());
+    // A folder with the name of a UUID may be anything.
+    put(&new.with_file_name(id(3)).join("notes.txt"), "x");
+    let prompts = new.ancestors().nth(2).expect("a path").join(format!("cli/sess_{}.history", id(1)));
+    put(&prompts, "count the files\n");
+    age_tree(&world.home());
+    let sessions = listed(&world);
+    let mut ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [id(2), format!("sess_{}", id(1))]);
+    let session = sessions.iter().find(|session| session.id == id(2)).expect("a session");
+    assert_eq!((session.title.as_deref(), session.launch_path()), (Some("Quay"), Some("/usr/bin")));
+    assert!(world.rejoin(["search", "files"]).code(0).stdout().contains(&id(2)));
+    world.rejoin(["resume", &id(2), "--print"]).code(7);
+}
+
+#[test]
+fn sub_agent_without_parent_is_of_a_script() {
+    let world = World::new();
+    let made = |n| Kiro::session(id(n)).file("session_created_reason", "subagent").turn("look around", "Done.");
+    world.add(made(1));
+    world.add(made(2).file("parent_session_id", id(3)));
+    let sessions = listed(&world);
+    let kind = |n| sessions.iter().find(|session| session.id == id(n)).map(|session| session.kind);
+    assert_eq!((kind(1), kind(2)), (Some(Kind::Exec), Some(Kind::Subagent)));
 }
 
 #[test]

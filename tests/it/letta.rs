@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::archive::{APP, archive_and_restore};
 use crate::contract::{Details, Kind, ResumePlan, Session, SessionList};
-use crate::fixtures::{lines, put};
+use crate::fixtures::{age_tree, lines, put};
 use crate::undo::delete_and_undo;
 use crate::world::World;
 
@@ -128,6 +128,31 @@ fn resume_passes_id_if_agent_exists() {
     std::fs::remove_file(agent_file(&world)).expect("a removed file");
     let refused = world.rejoin(["resume", "local-conv-1"]).code(7);
     assert!(refused.stderr().contains("the agent that it belongs to is gone"), "{}", refused.stderr());
+}
+
+#[test]
+fn default_conversation_of_agent_is_a_session() {
+    let world = World::new();
+    world.install("letta", "");
+    turn(&world, 1);
+    let main = folder(&world, &format!("default:{AGENT}"));
+    let copy = |from: &str, to: &PathBuf| std::fs::copy(folder(&world, "conversation:local-conv-1").join(from), to);
+    std::fs::create_dir_all(&main).expect("a directory");
+    put(&main.join("messages.jsonl"), "\n");
+    for name in ["conversation.json", "manifest.json"] {
+        copy(name, &main.join(name)).expect("a file");
+    }
+    // The conversation that an agent gets at its creation is not used yet.
+    assert_eq!(listed(&world).len(), 1);
+    put(&main.join("messages.jsonl"), lines(&[typed(&[&reminder(APP, None), "paint the quay"]), reply("Painted.")]));
+    age_tree(&world.home());
+    let plan: ResumePlan = world.rejoin(["resume", AGENT, "--json"]).plan();
+    assert_eq!(plan.resume.argv, ["letta", "--backend", "local", "--agent", AGENT, "--conversation", "default"]);
+    assert!(world.rejoin(["search", "quay"]).code(0).stdout().contains("paint the quay"));
+    delete_and_undo(&world, AGENT);
+    put(&agent_file(&world), json!({"id": AGENT, "tags": ["origin:letta-code", "role:subagent"]}).to_string());
+    let kinds: Vec<Kind> = listed(&world).iter().map(|session| session.kind).collect();
+    assert!(kinds.contains(&Kind::Main) && kinds.contains(&Kind::Subagent), "{kinds:?}");
 }
 
 #[test]

@@ -94,6 +94,8 @@ mod jido;
 #[cfg(feature = "sqlite")]
 mod kept;
 #[cfg(feature = "sqlite")]
+mod kept_in_agents;
+#[cfg(feature = "sqlite")]
 mod kilo;
 mod kimi;
 mod kimicode;

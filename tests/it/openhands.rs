@@ -147,6 +147,30 @@ fn broken_event_hides_no_other_event() {
 }
 
 #[test]
+fn doctor_sets_cut_event_aside() {
+    let world = World::with_agents();
+    let session = OpenHands::session(openhands_id(1)).in_dir("/usr/bin").turn("one", "1").turn("two", "2");
+    let dir = world.add(session);
+    let event = |n: u32| dir.join(format!("events/event-{n:05}-{n:08x}-bbbb-4bbb-8bbb-{n:012x}.json"));
+    put(&event(2), "{\"source\": \"agent\", \"llm_mess");
+    age_tree(&world.home());
+    let before = picture_of_stores(&world.home());
+    let refused = world.rejoin(["resume", &openhands_id(1), "--print"]).code(7).stderr();
+    assert!(refused.contains("event-00002") && refused.contains("--fix"), "{refused}");
+    world.rejoin(["doctor", "--fix", "--check", "cannot-open"]).code(0);
+    let mut names: Vec<String> = std::fs::read_dir(dir.join("events"))
+        .expect("events")
+        .filter_map(|entry| entry.expect("an entry").file_name().to_str()?.get(..11).map(str::to_owned))
+        .filter(|name| name.starts_with("event-"))
+        .collect();
+    names.sort();
+    assert_eq!(names, ["event-00000", "event-00001", "event-00002", "event-00003"]);
+    world.rejoin(["resume", &openhands_id(1), "--print"]).code(0);
+    world.rejoin(["undo"]).code(0);
+    assert_same(&before, &picture_of_stores(&world.home()), "after undo");
+}
+
+#[test]
 fn first_set_variable_selects_the_store() {
     let world = World::new();
     let (own, persistence) = (world.dir("own"), world.dir("persistence"));

@@ -1,5 +1,7 @@
 //! Tasks of Roo Code's extension and of its command line. Known from its code, never measured.
 
+use serde_json::json;
+
 use crate::contract::{Details, Kind, ResumePlan, Session};
 use crate::fixtures::{Roo, id, put};
 use crate::world::World;
@@ -49,6 +51,20 @@ fn resume_opens_editor_task_with_its_directory() {
     assert_eq!((plan.resume.argv, plan.resume.dir.as_deref()), (vec!["code".into(), ".".into()], app.to_str()));
     let stderr = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
     assert!(stderr.contains("click History in Roo Code's panel, and then the task \"count the files\""), "{stderr}");
+}
+
+#[test]
+fn resume_takes_directory_of_early_task_from_prompt() {
+    let world = World::new();
+    let app = world.dir("app");
+    for (n, words) in [(1, "Current Working Directory"), (2, "Current Workspace Directory")] {
+        let task = world.add(Roo::task(id(n)).below(EDITOR).without_item().turn("count the files", "Two."));
+        let environment = format!("<environment_details>\n# {words} ({}) Files\na b\n", app.display());
+        let prompt = json!([{"role": "user", "content": [{"type": "text", "text": environment}]}]);
+        put(&task.join("api_conversation_history.json"), prompt.to_string());
+        let plan: ResumePlan = world.rejoin(["resume", &id(n), "--json"]).plan();
+        assert_eq!(plan.resume.dir.as_deref(), app.to_str());
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Counts the messages of a transcript, line by line.
 
 use super::branches::Tree;
+use super::desktop;
 use super::ends::TranscriptEnds;
 use super::records::ClaudeRecord;
 use super::titles::is_from_other_file;
@@ -52,7 +53,8 @@ pub(super) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Resu
         copy.title = whole.late.into_title(|leaf| tree.has(leaf)).or_else(|| copy.title.take());
     }
     if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
-        copy.kind = match (all, whole.is_exec && !whole.is_interactive) {
+        let is_exec = whole.is_exec && !whole.is_interactive || desktop::is_of_routine(copy);
+        copy.kind = match (all, is_exec) {
             (0, _) => SessionKind::Empty,
             (_, true) => SessionKind::Exec,
             (_, false) => SessionKind::Main,

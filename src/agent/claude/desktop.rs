@@ -2,7 +2,8 @@
 //! and the index of its Code tab, whose sessions are in the client's own directory.
 //!
 //! `<config>/Claude/claude-code-sessions/<account>/<organisation>/local_<id>.json` names a session of the Code tab, with
-//! the title and the archive mark that the app shows.
+//! the title and the archive mark that the app shows, its star (`isStarred`, by anthropics/claude-code #89451), and the
+//! routine that ran it (`scheduledTaskId`, #78229).
 //!
 //! `<config>/Claude/local-agent-mode-sessions/<organisation>/<account>/[agent/]local_<id>/.claude`, with
 //! `local_<id>.json` about the task next to its folder. Facts: skillsynchq/txcript 6699e3ed, docs/formats/cowork.md;
@@ -17,11 +18,14 @@ use super::sidecar;
 use crate::agent::ids::is_uuid;
 use crate::agent::mentions::Mention;
 use crate::agent::prelude::*;
+use crate::session::KeptBy;
 
 const TASKS: &str = "local-agent-mode-sessions";
 const INDEX: &str = "claude-code-sessions";
 /// The source of a title in the index.
 pub(super) const TITLE: &str = "desktop-app";
+/// The note on a session that no person started.
+const ROUTINE: &str = "a routine of Claude Desktop ran it";
 /// The record of a task also contains the system prompt.
 const MAX_RECORD: u64 = 4 * 1024 * 1024;
 
@@ -49,6 +53,8 @@ struct DesktopEntry {
     title: Option<String>,
     cwd: Option<String>,
     is_archived: bool,
+    is_starred: Option<Value>,
+    scheduled_task_id: Option<Value>,
 }
 
 /// Reads the index of the Code tab, without the files that cannot be read. Returns its directory, and each entry with its
@@ -68,8 +74,12 @@ fn index(env: &Env) -> (PathBuf, Vec<(PathBuf, DesktopEntry)>) {
 pub(super) fn notes(store: &Store, env: &Env) -> StoreNotes {
     let mut notes = StoreNotes::default();
     if store.is_default {
-        for (_, DesktopEntry { cli_session_id, title, is_archived, .. }) in index(env).1 {
+        for (_, DesktopEntry { cli_session_id, title, is_archived, is_starred, scheduled_task_id, .. }) in index(env).1
+        {
             let Some(id) = cli_session_id else { continue };
+            let starred = || (id.clone(), KeptBy::new("starred in Claude Desktop", "remove the star there"));
+            notes.kept_by.extend(is_starred.filter(|is| *is != Value::Bool(false)).map(|_| starred()));
+            notes.scheduled.extend(scheduled_task_id.map(|_| id.clone()));
             let title = title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
             notes.names.extend(title.map(|title| (id.clone(), Fact::new(title, TITLE))));
             notes.archived.insert(id, is_archived);
@@ -122,6 +132,10 @@ pub(super) fn entitle(copy: &mut SessionCopy, notes: &StoreNotes) {
     if let Some(name) = notes.names.get(&copy.place.id).filter(|_| !is_named) {
         copy.title = Some(name.clone());
     }
+    if notes.scheduled.contains(&copy.place.id) && copy.kind == SessionKind::Main {
+        copy.kind = SessionKind::Exec;
+        copy.notes.push(ROUTINE.to_owned());
+    }
     if notes.archived.get(&copy.place.id) == Some(&true) && copy.kind.is_listed() {
         copy.kind = SessionKind::Archived;
         copy.notes.push("closed in Claude Desktop; Claude Code resumes it nevertheless".to_owned());
@@ -136,6 +150,11 @@ pub(super) fn entitle(copy: &mut SessionCopy, notes: &StoreNotes) {
     let is_own = record.get("cliSessionId").and_then(Value::as_str).is_none_or(|id| id == copy.place.id);
     let title = record.get("title").and_then(Value::as_str).map(str::trim).filter(|title| is_own && !title.is_empty());
     copy.title = title.map(|title| Fact::new(title, "task"));
+}
+
+/// Returns whether a routine of the app ran a session.
+pub(super) fn is_of_routine(copy: &SessionCopy) -> bool {
+    copy.notes.iter().any(|note| note == ROUTINE)
 }
 
 /// Returns a warning for a task that is resumed outside of the app.

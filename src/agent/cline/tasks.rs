@@ -2,7 +2,7 @@
 //! displayed messages in `ui_messages.json` and those for the model in `api_conversation_history.json`. Version 4 and
 //! later store new tasks as sessions. Roo Code, a fork of the extension, keeps such tasks too.
 //!
-//! Facts: cline/cline v3.40.0, its disk.ts and task/index.ts, and legacy-state-reader.ts of 21cb8d25; never measured.
+//! Facts: cline/cline v3.40.0 and 0023f2bb, its disk.ts and task/index.ts, and legacy-state-reader.ts of 21cb8d25; never measured.
 
 use std::io::Read as _;
 
@@ -15,9 +15,9 @@ use crate::agent::prelude::*;
 use crate::format::document::Shape;
 use crate::format::json::{dollars, epoch};
 use crate::format::text;
-use crate::session::Comparison;
 use crate::session::branches::BranchFilter;
 use crate::session::usage::Cost;
+use crate::session::{Comparison, KeptBy};
 
 /// The displayed messages, and those for the model.
 pub(super) const FILES: [&str; 2] = ["ui_messages.json", "api_conversation_history.json"];
@@ -45,7 +45,8 @@ pub(super) const CLINE: Extension = Extension {
     document: Document {
         shape: Shape { list: "", members: &[] },
         turns: |raw| turn(raw).map(|turn| vec![turn]),
-        first: None,
+        // Until about version 3.3, the prompt has the type of a reply (`say("text", task)` in startTask of 0023f2bb).
+        first: Some(first_turn),
     },
     fill,
 };
@@ -63,7 +64,8 @@ const SERVERS: [(&str, &str); 4] = [
 const MAX_HISTORY: u64 = 64 * 1024 * 1024;
 /// The number of bytes of the first prompt that are searched for the directory.
 const MAX_PROMPT: u64 = 1024 * 1024;
-const DIRECTORY: &[u8] = b"# Current Working Directory (";
+/// The words before the directory: those of Cline and of older versions of Roo Code, and those of Roo Code.
+const DIRECTORY: [&[u8]; 2] = [b"# Current Working Directory (", b"# Current Workspace Directory ("];
 
 /// The engine for tasks.
 pub(in crate::agent) struct Tasks(pub &'static Extension);
@@ -94,9 +96,17 @@ pub(super) fn notes(store: &Store) -> StoreNotes {
     let tasks: Option<Vec<Value>> = serde_json::from_slice(&bytes).ok();
     if tasks.is_none() && !bytes.is_empty() {
         notes.problem(&path, "it is not valid JSON, so the History of Cline's extension may list no task");
+        notes.all_kept_by = Some(KeptBy::unknown("maybe a favourite in Cline", &path));
     }
     for task in tasks.into_iter().flatten() {
         let [id, dir] = ["id", "cwdOnTaskInitialization"].map(|key| task.get(key).and_then(Value::as_str));
+        // Cline's own deletion skips favourites.
+        let is_favourite = task.get("isFavorited").is_some_and(|is| !matches!(is, Value::Null | Value::Bool(false)));
+        let favourite = || KeptBy::new("a favourite in Cline", "remove its star in the History there");
+        let prompt = task.get("task").and_then(Value::as_str).map(str::trim).filter(|prompt| !prompt.is_empty());
+        let prompt = prompt.map(|prompt| Fact::new(prompt, "task-history"));
+        notes.names.extend(id.map(str::to_owned).zip(prompt));
+        notes.kept_by.extend(id.filter(|_| is_favourite).map(|id| (id.to_owned(), favourite())));
         if let (Some(id), Some(dir)) = (id, dir.and_then(recorded::dir)) {
             let detail = "cwdOnTaskInitialization in taskHistory.json".into();
             notes.dirs.insert(id.to_owned(), vec![Evidence { dir, source: "session", detail, counts: true }]);
@@ -205,27 +215,46 @@ impl Engine for Tasks {
 
 /// Adds the directory in the list of the extension, or in the first prompt.
 fn fill(copy: &mut SessionCopy, context: &ReadContext<'_>) -> Result<(), PathError> {
-    let [_, history] = files(&copy.place);
+    if copy.first_prompt.is_none() && copy.kind != SessionKind::Empty {
+        copy.first_prompt = context.notes.names.get(&copy.place.id).cloned();
+    }
     match context.notes.dirs.get(&copy.place.id) {
         Some(dirs) => {
             copy.start_dir = dirs.first().map(|evidence| Fact::new(evidence.dir.clone(), "session"));
             copy.evidence.extend(dirs.iter().cloned());
         }
-        None => copy.set_dir(directory(&history).as_deref(), "the environment in its first prompt"),
+        None => set_first_dir(copy),
     }
     Ok(())
 }
 
-/// Finds the directory in the environment that the extension adds to the first prompt, for a task that is missing in
+/// Takes the directory in the environment that the extension adds to the first prompt, for a task that is missing in
 /// its list.
+pub(in crate::agent) fn set_first_dir(copy: &mut SessionCopy) {
+    let [_, history] = files(&copy.place);
+    copy.set_dir(directory(&history).as_deref(), "the environment in its first prompt");
+}
+
 fn directory(path: &Path) -> Option<String> {
     let (file, _) = fsio::open_regular(path).ok()?;
     let mut start = Vec::new();
     file.take(MAX_PROMPT).read_to_end(&mut start).ok()?;
-    let dir = &start[memmem::find(&start, DIRECTORY)? + DIRECTORY.len()..];
+    let begins = |words: &[u8]| Some(memmem::find(&start, words)? + words.len());
+    let dir = &start[DIRECTORY.into_iter().filter_map(begins).min()?..];
     let dir = str::from_utf8(&dir[..memmem::find(dir, b") Files")?]).ok()?;
     // The directory is part of a JSON string.
     serde_json::from_str(&format!("\"{dir}\"")).ok()
+}
+
+/// Returns the turn of the first message, which has the type of a reply but is the prompt.
+pub(in crate::agent) fn first_turn(raw: &RawValue) -> Option<Vec<Turn>> {
+    let [say, text] = texts_in(Some(raw), ["say", "text"]);
+    let mut turn = turn(raw)?;
+    if say.get() == Some("text") {
+        turn = Turn::new(Role::User, turn.at);
+        turn.add_text(text.get().unwrap_or_default());
+    }
+    Some(vec![turn])
 }
 
 /// Returns the turn of a displayed message; `None` if it is not one.

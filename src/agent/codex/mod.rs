@@ -11,6 +11,7 @@ mod ends;
 mod meta;
 mod obstacles;
 mod pass;
+mod pins;
 mod replay;
 mod rollbacks;
 mod rollouts;
@@ -80,6 +81,7 @@ impl Reading for Codex {
             notes.problems.push(Problem { reason: error.reason(), path: index });
         }
         threads::add(store, None, env, &mut notes);
+        pins::add(store, &mut notes);
         notes.logs = Some(Arc::default());
         notes.providers = obstacles::providers(store);
         locks::add_held(&store.root.join(LOCKS), is_uuid, |_| None, &mut notes);

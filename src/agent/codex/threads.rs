@@ -23,7 +23,8 @@ pub(super) fn add(store: &Store, id: Option<&str>, env: &Env, notes: &mut StoreN
     let Some(path) = find(store, env).filter(|_| cfg!(feature = "sqlite")) else { return };
     match sqlite::read(&path, |db| rows(db, id)) {
         Ok(rows) => {
-            for Row { id, name, cwd, file, is_archived } in rows {
+            for Row { id, name, cwd, file, is_archived, is_pinned } in rows {
+                notes.kept_by.extend(is_pinned.then(|| (id.clone(), super::pins::pinned())));
                 notes.archived.extend(is_archived.map(|is_archived| (id.clone(), is_archived)));
                 notes.files.extend(file.map(|file| (id.clone(), PathBuf::from(file))));
                 if let Some(name) = name {
@@ -76,6 +77,7 @@ struct Row {
     cwd: Option<String>,
     file: Option<String>,
     is_archived: Option<bool>,
+    is_pinned: bool,
 }
 
 fn rows(db: &Db, id: Option<&str>) -> Result<Vec<Row>, QueryError> {
@@ -99,16 +101,18 @@ fn rows(db: &Db, id: Option<&str>) -> Result<Vec<Row>, QueryError> {
     let mut rows = Vec::new();
     let of_one = if id.is_some() { " WHERE id = ?1" } else { "" };
     let sql = format!(
-        "SELECT {}, {name}, {}, {}, {} FROM threads{of_one}",
+        "SELECT {}, {name}, {}, {}, {}, {} FROM threads{of_one}",
         bounded("id"),
         bounded("cwd"),
         bounded("rollout_path"),
-        bounded("archived")
+        bounded("archived"),
+        bounded("is_pinned")
     );
     db.query(&sql, id.as_slice(), |row| {
         if let Some(id) = row.filled(0) {
             let is_archived = row.int(4).map(|flag| flag != 0);
-            rows.push(Row { id, name: row.filled(1), cwd: row.filled(2), file: row.filled(3), is_archived });
+            let is_pinned = row.int(5).is_some_and(|flag| flag != 0);
+            rows.push(Row { id, name: row.filled(1), cwd: row.filled(2), file: row.filled(3), is_archived, is_pinned });
         }
     })?;
     Ok(rows)

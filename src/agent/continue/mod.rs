@@ -1,6 +1,7 @@
 //! Continue CLI: `<dir>/sessions/<id>.json`, one document per session, and `sessions.json`, their index.
 //!
-//! Facts: measured on 1.5.47. It resumes the session that was changed last, and cannot resume by id.
+//! Facts: measured on 1.5.47. It resumes the session that was changed last, and cannot resume by id. The extensions of
+//! editors share the directory: ContinueGUIWebviewViewProvider.ts and session.ts of continuedev/continue (#9936).
 
 pub(super) mod about;
 mod records;
@@ -11,7 +12,7 @@ use super::as_last_argument;
 use super::ids::is_uuid;
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::prelude::*;
-use crate::format::shell;
+use crate::format::{file_uri, shell};
 use records::{DOCUMENT, UNTITLED, made_at};
 
 const INDEX: &str = "sessions.json";
@@ -98,7 +99,11 @@ fn fill(copy: &mut SessionCopy, sum: &Sum, context: &ReadContext<'_>) -> Result<
     set_title(copy, sum.text("title").filled().filter(|title| !UNTITLED.contains(title)));
     let made = context.notes.names.get(&copy.place.id).and_then(|made| made.value.parse::<Timestamp>().ok());
     copy.created_at = made.map(|at| Fact::new(at, "index"));
-    copy.set_dir(sum.text("workspaceDirectory").filled(), "its workspaceDirectory");
+    // Continue's extensions of editors record a URI, which may be that of a folder on another machine.
+    let recorded = sum.text("workspaceDirectory");
+    let local = recorded.filled().and_then(file_uri::path);
+    let plain = recorded.filled().filter(|dir| !dir.contains("://"));
+    copy.set_dir(local.as_deref().or(plain), "its workspaceDirectory");
     Ok(())
 }
 

@@ -55,6 +55,12 @@ pub(crate) fn turn(role: &str, parts: &str, created: Option<i64>, is_summary: bo
         let [kind, data] = members(Some(part), ["type", "data"]);
         match inner::<Text<'_>>(kind).get() {
             Some("text") => turn.add_text(text_in(data, "text").get().unwrap_or_default()),
+            // A command of the user (`!`), and what it printed.
+            Some("shell_command") => {
+                let [command, output] = texts_in(data, ["command", "output"]);
+                turn.add_text(format!("! {}", command.get().unwrap_or_default()));
+                turn.tool(format!("→ {}", output.get().unwrap_or_default()));
+            }
             Some("tool_call") => {
                 let [name, input] = texts_in(data, ["name", "input"]);
                 turn.tool(call(name.get(), input.get()));
@@ -64,4 +70,18 @@ pub(crate) fn turn(role: &str, parts: &str, created: Option<i64>, is_summary: bo
         }
     }
     turn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shell_command_of_user_is_prompt_with_output() {
+        let parts = r#"[{"type":"shell_command","data":{"command":"make","output":"made","exit_code":0}}]"#;
+        let turn = turn("user", parts, None, false);
+        assert_eq!(turn.prompt(), Some("! make"));
+        let texts: Vec<_> = turn.messages.iter().map(|message| (message.role, message.text.as_str())).collect();
+        assert_eq!(texts, [(Role::User, "! make"), (Role::Tool, "→ made")]);
+    }
 }

@@ -26,6 +26,7 @@ use records::{CursorMeta, CursorRecord};
 const META: &str = "meta.json";
 const MAX_META: u64 = 1024 * 1024;
 const CHATS: &str = "chats";
+const TRANSCRIPTS: &str = "agent-transcripts";
 
 /// Implements [`Agent`](super::Agent) for Cursor CLI.
 pub(super) struct Cursor;
@@ -78,8 +79,10 @@ impl Log for Cursor {
                 chats.extend(id.map(|id| (id, chat)));
             }
         }
-        found.extend(Found::in_projects(&store.root.join("projects"), |dir, _, found| {
-            transcripts(store, &dir.join("agent-transcripts"), &is_wanted, found);
+        found.extend(Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+            // Those outside of a workspace have no project (getagentseal/codeburn #542).
+            let dir = if &**project == TRANSCRIPTS { dir.to_owned() } else { dir.join(TRANSCRIPTS) };
+            transcripts(store, &dir, &is_wanted, found);
         }));
         let mut has_transcript = BTreeSet::new();
         // A sub-agent has a chat, too (2026.09.10, by kenn-io/agentsview 1627).

@@ -48,6 +48,18 @@ pub(super) trait Schema: Sync {
         None
     }
 
+    /// Returns the query for the messages of the session `?1`, if they form a tree: row, id, parent, and 1 for the end
+    /// of the active branch; without such an end, the last message is the end.
+    fn parents(&self, _db: &Db) -> Result<Option<String>, QueryError> {
+        Ok(None)
+    }
+
+    /// Returns the query for the time of the last message of the session `?1`, if that is the session's last use and not
+    /// the time in its row.
+    fn last_message(&self, _db: &Db) -> Result<Option<String>, QueryError> {
+        Ok(None)
+    }
+
     /// Begins a message with its first row, or adds a further row to it.
     fn add(&self, row: &DbRow<'_>, turn: &mut Option<Turn>);
 }
@@ -90,9 +102,10 @@ impl Engine for Database {
                 return Ok(Branches::default());
             };
             // Most sessions have one branch, and need no list of their messages.
-            match reader.taken_back(table, &copy.place.id)? {
-                Some(_) => Ok(MessageRows::read(&mut reader, &copy.place.id)?.branches),
-                None => Ok(Branches::default()),
+            if reader.may_branch(table, &copy.place.id)? {
+                Ok(MessageRows::read(&mut reader, &copy.place.id)?.branches)
+            } else {
+                Ok(Branches::default())
             }
         })
     }

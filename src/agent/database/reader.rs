@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use super::Schema;
 use crate::agent::engine::SessionEnd;
 use crate::format::sqlite::{Db, DbRow, PreparedQuery, QueryError};
-use crate::format::turn::Turn;
-use crate::session::branches::Branches;
+use crate::format::turn::{Turn, instant};
+use crate::session::branches::{Branches, Node, Parent, Part, hash};
 use crate::session::{Fact, SessionCopy};
 
 /// Maximum number of ranges that are searched for rows between damaged pages.
@@ -234,6 +234,10 @@ fn is_whole(looked: Result<(), QueryError>) -> Result<bool, QueryError> {
 pub(super) struct DatabaseReader<'db> {
     pub(super) schema: &'db dyn Schema,
     queries: Queries<'db>,
+    /// The query of [`Schema::parents`].
+    parents: Option<PreparedQuery<'db>>,
+    /// The query of [`Schema::last_message`].
+    last_message: Option<PreparedQuery<'db>>,
     /// The row of each session per table, to find it without an index.
     rows: Option<Vec<HashMap<String, i64>>>,
     /// Set if something was unreadable since the flag was cleared.
@@ -242,7 +246,10 @@ pub(super) struct DatabaseReader<'db> {
 
 impl<'db> DatabaseReader<'db> {
     pub(super) fn new(schema: &'db dyn Schema, db: &'db Db) -> Result<Self, QueryError> {
-        Ok(Self { schema, queries: schema.queries(db)?, rows: None, is_damaged: false })
+        let queries = schema.queries(db)?;
+        let parents = schema.parents(db)?.map(|sql| db.prepare(&sql)).transpose()?;
+        let last_message = schema.last_message(db)?.map(|sql| db.prepare(&sql)).transpose()?;
+        Ok(Self { schema, queries, parents, last_message, rows: None, is_damaged: false })
     }
 
     pub(super) fn warning(&mut self) -> Option<String> {
@@ -348,8 +355,28 @@ impl<'db> DatabaseReader<'db> {
         Ok(first)
     }
 
+    /// Returns whether a session may have several branches; to know, its messages must be listed.
+    pub(super) fn may_branch(&mut self, table: usize, id: &str) -> Result<bool, QueryError> {
+        Ok(self.parents.is_some() || self.taken_back(table, id)?.is_some())
+    }
+
     /// Divides the messages of [`DatabaseReader::all_keys`].
     pub(super) fn branches(&mut self, table: usize, id: &str, keys: &[(usize, i64)]) -> Result<Branches, QueryError> {
+        if let Some(query) = &mut self.parents {
+            let lines: HashMap<i64, usize> = keys.iter().enumerate().map(|(line, (_, key))| (*key, line)).collect();
+            let (mut nodes, mut leaf) = (Vec::new(), None);
+            let looked = query.rows(&[id], |row| {
+                let Some(line) = row.int(0).and_then(|key| lines.get(&key).copied()) else { return };
+                let node = |at: usize| row.text(at).map(|id| hash(&id));
+                let parent = node(2).map_or(Parent::None, Parent::Record);
+                nodes.push(Node { line, id: node(1), parent, part: Part::Message });
+                leaf = leaf.or(Some(line).filter(|_| row.int(3) == Some(1)));
+            });
+            self.is_damaged |= !is_whole(looked)?;
+            nodes.sort_unstable_by_key(|node| node.line);
+            let last = nodes.last().map(|node| node.line);
+            return Ok(Branches::divide(&nodes, leaf.or(last), keys.len()));
+        }
         let from = self
             .taken_back(table, id)?
             .and_then(|(key, is_kept)| Some(keys.iter().position(|one| *one == (table, key))? + usize::from(is_kept)));
@@ -397,11 +424,16 @@ impl<'db> DatabaseReader<'db> {
         is_whole(self.queries.tables[table].keys_backwards.rows(&[id, "1"], |row| last = row.int(0)))?;
         let turn = last.map(|key| self.turn(table, key)).transpose()?.flatten();
         let is_error = turn.is_some_and(|turn| turn.messages.last().is_some_and(|message| message.is_error));
-        Ok(SessionEnd { is_error, is_rewound: self.taken_back(table, id)?.is_some() })
+        Ok(SessionEnd { is_error, is_rewound: self.may_branch(table, id)? })
     }
 
-    /// Returns the newest time in the messages of a session; `None` if its own row has the time of its last use.
+    /// Returns the last use of a session by its messages; `None` if its own row has the time.
     pub(super) fn last_use(&mut self, table: usize, id: &str) -> Result<Option<Timestamp>, QueryError> {
+        if let Some(query) = &mut self.last_message {
+            let mut last = None;
+            self.is_damaged |= !is_whole(query.rows(&[id], |row| last = row.int(0).and_then(instant)))?;
+            return Ok(last);
+        }
         if self.queries.tables[table].says_last_use { Ok(None) } else { self.newest_in(table, id) }
     }
 

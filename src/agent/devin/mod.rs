@@ -1,8 +1,8 @@
 //! Devin CLI: `sessions.db`, which is only read: rows of `sessions`, and their messages in `message_nodes`.
 //!
 //! Facts: read in kenn-io/agentsview 53860074 internal/parser/devin.go and devin_test.go; never measured. Its program has
-//! no public code. A message names a parent, and a session the end of its main chain, but no source says which chain a
-//! resume continues; so all messages are shown, in the order of their times.
+//! no public code. A message names a parent, and `main_chain_id` of a session is the end of the conversation that a resume
+//! continues; messages on other chains were given up (jazzyalex/agent-sessions #56, 253 sessions of 3000.3.27).
 
 pub(super) mod about;
 
@@ -13,7 +13,9 @@ use crate::format::content::{blocks, plain_text, tool_calls};
 use crate::format::sqlite::{Db, DbRow, QueryError};
 use crate::format::turn::instant;
 
-const MACOS: &str = "Library/Application Support/devin/cli";
+const MACOS: &str = "Library/Application Support/devin";
+/// The folder of the program `devin-next` next to that of `devin` (nowledge-co/community #531).
+const NEXT: &str = "cli-next";
 
 /// The columns of a session. The second one should be the parent, for which no column is known.
 const SESSION: &[&str] =
@@ -52,6 +54,17 @@ impl Schema for DevinSchema {
         Queries::of_table(db, &sql, None)
     }
 
+    fn parents(&self, db: &Db) -> Result<Option<String>, QueryError> {
+        let (nodes, sessions) = (db.columns("message_nodes")?, db.columns("sessions")?);
+        let has_all =
+            nodes.contains("node_id") && nodes.contains("parent_node_id") && sessions.contains("main_chain_id");
+        Ok(has_all.then(|| {
+            "SELECT n.rowid, CAST(n.node_id AS TEXT), CAST(n.parent_node_id AS TEXT), n.node_id = s.main_chain_id \
+             FROM message_nodes AS n JOIN sessions AS s ON s.id = n.session_id WHERE n.session_id = ?1 AND n.node_id IS NOT NULL"
+                .to_owned()
+        }))
+    }
+
     fn fill(&self, row: &DbRow<'_>, copy: &mut SessionCopy) {
         copy.set_dir(row.text(2).as_deref(), "working_directory in the database");
         copy.title = row.filled(3).map(|title| Fact::new(title, "title"));
@@ -60,6 +73,7 @@ impl Schema for DevinSchema {
         let used = row.int(6).and_then(instant).map(|at| Fact::new(at, "last_activity_at"));
         copy.active_at = used.or_else(|| copy.created_at.clone());
         if row.int(7) == Some(1) {
+            copy.kind = SessionKind::Archived;
             copy.notes.push("Devin CLI hides it".to_owned());
         }
     }
@@ -93,9 +107,16 @@ fn read(message: &RawValue, at: Option<Timestamp>) -> Turn {
 
 impl Reading for Devin {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        let macos = Some(env.home.join(MACOS)).filter(|root| is_there(root));
-        let macos = macos.map(|root| Store { is_default: false, ..Store::usual(AgentKind::Devin, root) });
-        stores::selected_stores(AgentKind::Devin, env).into_iter().chain(macos).collect()
+        let usual = stores::selected_stores(AgentKind::Devin, env);
+        let next = usual.iter().map(|store| store.root.with_file_name(NEXT));
+        let others =
+            next.chain(["cli", NEXT].map(|name| env.home.join(MACOS).join(name))).filter(|root| is_there(root));
+        let others = others.map(|root| {
+            let program = root.ends_with(NEXT).then(|| "devin-next".into());
+            Store { is_default: false, program, ..Store::usual(AgentKind::Devin, root) }
+        });
+        let others: Vec<Store> = others.collect();
+        usual.into_iter().chain(others).collect()
     }
 
     fn engine(&self) -> &'static dyn Engine {

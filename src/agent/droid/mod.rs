@@ -1,6 +1,6 @@
 //! Factory Droid: `~/.factory/sessions/<project>/<id>.jsonl`, one file per session, with its settings next to it.
 //!
-//! Facts: read in the packages of droid 0.215.0 and 0.225.2; not measured.
+//! Facts: read in the packages of droid 0.215.0 (`.favorites`, a list of the pinned ids) and 0.225.2; not measured.
 
 mod records;
 
@@ -9,9 +9,11 @@ pub(super) mod about;
 use super::as_last_argument;
 use super::lines::{Ends, Lines, Log};
 use crate::agent::ids::is_word;
+use crate::agent::kept;
 use crate::agent::prelude::*;
 use crate::format::content::is_beginning_of;
 use crate::format::json::record;
+use crate::session::KeptBy;
 use records::{DroidRecord, DroidSettings};
 
 /// Suffix of the settings file next to a session.
@@ -24,6 +26,15 @@ const ASIDE: &str = "btw";
 pub(super) struct Droid;
 
 impl Reading for Droid {
+    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+        let mut notes = StoreNotes::default();
+        let pinned = KeptBy::new("pinned in Factory Droid", "unpin it there with /pin");
+        notes.add_kept(&store.root.join("sessions/.favorites"), (pinned, "maybe pinned in Factory Droid"), |bytes| {
+            kept::ids(serde_json::from_slice(bytes).ok())
+        });
+        notes
+    }
+
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Self)
     }

@@ -68,6 +68,12 @@ impl Schema for GooseSchema {
         Queries::of_table(db, &sql, database::newer_schema(db, NEWEST))
     }
 
+    /// A resume without a prompt sets `updated_at`, too; Goose's own list is in the order of the last messages.
+    fn last_message(&self, db: &Db) -> Result<Option<String>, QueryError> {
+        let sql = "SELECT created_timestamp FROM messages WHERE session_id = ?1 ORDER BY id DESC LIMIT 1";
+        Ok(db.columns("messages")?.contains("created_timestamp").then(|| sql.to_owned()))
+    }
+
     fn fill(&self, row: &DbRow<'_>, copy: &mut SessionCopy) {
         let is_user_set = row.int(11) != Some(0);
         let title = |at, source| {
@@ -89,7 +95,8 @@ impl Schema for GooseSchema {
             // Goose's own list omits hidden and archived sessions.
             Some("hidden") => SessionKind::Archived,
             _ if row.filled(9).is_some() => SessionKind::Archived,
-            Some("scheduled") => SessionKind::Exec,
+            // Messages of a chat program, which Goose's own list leaves out.
+            Some("scheduled" | "gateway") => SessionKind::Exec,
             _ => SessionKind::Main,
         };
     }

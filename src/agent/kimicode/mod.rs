@@ -106,9 +106,10 @@ impl Resuming for KimiCode {
 impl Moving for KimiCode {
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
         Ok(Relocation::of_each(|copy, _| {
-            let path = copy.place.path.join("state.json");
+            let path = state_path(&copy.place);
             let json = small(&path, MAX_STATE)?.unwrap_or_default();
-            let edit = json_string(&json, &["cwd"], &|dir| moving.mapping.text_to(dir));
+            let edit = |keys: &&[&str]| json_string(&json, keys, &|dir| moving.mapping.text_to(dir));
+            let edit = [&["cwd"][..], &["workDir"], &["custom", "cwd"]].iter().find_map(edit);
             let edit = edit.ok_or("its state.json does not name the directory")?;
             Ok(Moved::by(Act::in_place(path, vec![edit])))
         }))
@@ -155,32 +156,39 @@ pub(super) fn imports_of(older: &Located, env: &Env) -> Vec<Located> {
     let stores = KimiCode.stores(env).into_iter().map(Arc::new);
     let places = stores.flat_map(|store| KimiCode.locate(&store, Some(&id)).places);
     let is_of = |place: &Located| {
-        let bytes = fsio::read_if_present(&place.path.join("state.json"), MAX_STATE).ok().flatten().unwrap_or_default();
+        let bytes = fsio::read_if_present(&state_path(place), MAX_STATE).ok().flatten().unwrap_or_default();
         let state: KimiCodeState<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
         state.import().is_some_and(|import| import.is_of(older))
     };
     places.filter(is_of).collect()
 }
 
+/// Returns the file with the facts about a session; Kimi Code looks in both places.
+fn state_path(place: &Located) -> PathBuf {
+    let places = ["state.json", "session-meta/state.json"].map(|name| place.path.join(name));
+    places.iter().find(|path| is_there(path)).unwrap_or(&places[0]).clone()
+}
+
 /// Reads the title and the directory, and whether the session was archived. Without a valid file, Kimi Code does
 /// not find the session (measured).
 fn read_state(copy: &mut SessionCopy, context: &ReadContext<'_>) {
-    let path = copy.place.path.join("state.json");
+    let path = state_path(&copy.place);
     let bytes = match fsio::read_if_present(&path, MAX_STATE) {
         Ok(bytes) => bytes,
         Err(error) => return copy.notes.push(format!("its state.json cannot be read: {}", error.reason())),
     };
     let Some(state) = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<KimiCodeState<'_>>(bytes).ok()) else {
         let why = if bytes.is_some() { "cannot be read as JSON" } else { "is missing" };
-        let listed = context.notes.dirs.get(&copy.place.id).and_then(|dirs| dirs.first()).cloned();
-        copy.start_dir = listed.as_ref().map(|listed| Fact::new(listed.dir.clone(), listed.source));
-        copy.last_dir = copy.start_dir.clone();
-        copy.evidence.extend(listed);
+        take_listed_dir(copy, context);
         let is_mendable = copy.start_dir.is_some() && copy.transcript_bytes > 0;
         let why = format!("its state.json {why}, so Kimi Code answers that the session is not found");
         return copy.obstruct(Obstacle { is_mendable, ..Obstacle::damage(why) });
     };
-    copy.set_dir(state.cwd.get(), "state.json");
+    match state.dir() {
+        Some(dir) => copy.set_dir(Some(&dir), "state.json"),
+        // Versions before 2 have it in their index alone.
+        None => take_listed_dir(copy, context),
+    }
     copy.title = state.title.filled().map(|title| Fact::new(title.to_owned(), "state"));
     copy.created_at = state.created_at().map(|at| Fact::new(at, "state")).or(copy.created_at.take());
     if let Some(import) = state.import() {
@@ -189,8 +197,17 @@ fn read_state(copy: &mut SessionCopy, context: &ReadContext<'_>) {
             .push(format!("it was imported from Kimi CLI's session {}{when}; its times are the old ones", import.id));
     }
     let updated = state.updated_at().map(|at| Fact::new(at, "state"));
-    copy.active_at = copy.active_at.take().or(updated);
+    let of_file = copy.active_at.take_if(|at| at.source == "mtime");
+    copy.active_at = copy.active_at.take().or(updated).or(of_file);
     if state.archived.0 && copy.kind != SessionKind::Empty {
         copy.kind = SessionKind::Archived;
     }
+}
+
+/// Takes the directory in the index.
+fn take_listed_dir(copy: &mut SessionCopy, context: &ReadContext<'_>) {
+    let listed = context.notes.dirs.get(&copy.place.id).and_then(|dirs| dirs.first()).cloned();
+    copy.start_dir = listed.as_ref().map(|listed| Fact::new(listed.dir.clone(), listed.source));
+    copy.last_dir = copy.start_dir.clone();
+    copy.evidence.extend(listed);
 }

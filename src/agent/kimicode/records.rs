@@ -1,7 +1,8 @@
 //! The files of a Kimi Code session: `state.json`, and the log of the conversation.
 //!
 //! Facts: Kimi Code 2.1.0, measured; the log's types by its code too, and prompts that begin with a skill by
-//! MoonshotAI/kimi-code packages/agent-core-v2/src/agent/contextMemory/types.ts d723cc47. The messages of an imported
+//! MoonshotAI/kimi-code packages/agent-core-v2/src/agent/contextMemory/types.ts d723cc47. Versions before 2 by its
+//! sessionIndexSource.ts (`recoverCwd`, `parseTime`) and packages/agent-core/src/session/store/session-store.ts. The messages of an imported
 //! session have no origin: they are those of Kimi CLI's context.jsonl, with their roles.
 
 use crate::agent::ids::consists_of;
@@ -14,7 +15,8 @@ use crate::format::json::{epoch, list};
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct KimiCodeState<'a> {
-    pub(super) cwd: Text<'a>,
+    cwd: Text<'a>,
+    work_dir: Text<'a>,
     pub(super) title: Text<'a>,
     pub(super) archived: Flag,
     created_at: Option<&'a RawValue>,
@@ -50,11 +52,17 @@ impl ImportOrigin {
 
 impl KimiCodeState<'_> {
     pub(super) fn created_at(&self) -> Option<Timestamp> {
-        epoch(self.created_at, 1000)
+        time(self.created_at)
     }
 
     pub(super) fn updated_at(&self) -> Option<Timestamp> {
-        epoch(self.updated_at, 1000)
+        time(self.updated_at)
+    }
+
+    /// Returns the directory, as Kimi Code's `recoverCwd` does.
+    pub(super) fn dir(&self) -> Option<String> {
+        let custom = text_in(self.custom, "cwd");
+        [&self.cwd, &self.work_dir, &custom].into_iter().find_map(Text::filled).map(str::to_owned)
     }
 
     /// Returns the origin of an imported session.
@@ -64,6 +72,11 @@ impl KimiCodeState<'_> {
         inner::<Flag>(is_imported).0.then_some(())?;
         Some(ImportOrigin { id: id.filled()?.to_owned(), source: source.filled()?.into(), at: at.instant() })
     }
+}
+
+/// Parses a time: versions before 2 wrote texts.
+fn time(raw: Option<&RawValue>) -> Option<Timestamp> {
+    epoch(raw, 1000).or_else(|| inner::<Text<'_>>(raw).instant())
 }
 
 /// A line of the log; lines that are not about the conversation have no turn.

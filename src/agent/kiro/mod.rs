@@ -1,5 +1,6 @@
 //! Kiro CLI: `sessions/cli/<id>.jsonl` with `<id>.json` about the session, and since 2.20 the folders
-//! `sessions/<project>/sess_<id>/` with `messages.jsonl` and `session.json`. Its database of older versions is not read.
+//! `sessions/<project>/sess_<id>/` with `messages.jsonl` and `session.json`, without `sess_` for sessions that Kiro 1
+//! migrated (kirodotdev/Kiro #9519, #9472). Its database of older versions is not read.
 //!
 //! Facts: read in Dicklesworthstone/cross_agent_session_resumer eb1e4a73 src/providers/kiro.rs (the first layout),
 //! junhoyeo/tokscale 04e55344 crates/tokscale-core/src/sessions/kiro.rs and kenn-io/agentsview #1499 (the second one),
@@ -18,6 +19,8 @@ use records::{CliFile, KiroRecord, WorkspaceFile};
 
 /// Maximum size of the file about a session, which may contain its permissions.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
+/// The log in a folder of the second layout.
+const MESSAGES: &str = "messages.jsonl";
 /// The project of the sessions in the first layout.
 const CLI: &str = "cli";
 
@@ -60,8 +63,12 @@ impl Moving for Kiro {}
 
 impl Housekeeping for Kiro {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
-        let others = ["json", "history"].map(|ending| place.path.with_extension(ending));
-        Ok(own_files(place, others.into_iter().filter(|_| !is_workspace(place))))
+        if is_workspace(place) {
+            // Its prompts, next to the sessions of the first layout (kenn-io/agentsview #1499).
+            let prompts = place.store.root.join("sessions").join(CLI).join(format!("{}.history", place.id));
+            return Ok(own_files(place, [prompts]));
+        }
+        Ok(own_files(place, ["json", "history"].map(|ending| place.path.with_extension(ending))))
     }
 }
 
@@ -74,7 +81,8 @@ impl Log for Kiro {
             if &**project == CLI {
                 found.add_files(store, dir, None, ".jsonl", only, &is_uuid);
             } else {
-                found.add_folders(store, dir, None, only, &is_workspace_id);
+                let is_migrated = |id: &str| is_uuid(id) && is_there(&dir.join(id).join(MESSAGES));
+                found.add_folders(store, dir, None, only, &|id| is_workspace_id(id) || is_migrated(id));
             }
         })
     }
@@ -96,7 +104,7 @@ impl Log for WorkspaceLog {
     type Record<'a> = KiroRecord<'a>;
     type Facts = ();
 
-    const FILE: Option<&'static str> = Some("messages.jsonl");
+    const FILE: Option<&'static str> = Some(MESSAGES);
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         <Kiro as Log>::locate(store, only)
@@ -114,11 +122,12 @@ impl Log for WorkspaceLog {
     }
 }
 
-/// Returns whether a name is that of a session's folder in the second layout.
+/// Returns whether a name is that of a session's folder in the second layout that was not migrated.
 fn is_workspace_id(name: &str) -> bool {
     name.strip_prefix("sess_").is_some_and(is_uuid)
 }
 
 fn is_workspace(place: &Located) -> bool {
-    is_workspace_id(&place.id)
+    // A log of the first layout has the ending `.jsonl`, also under another name.
+    place.path.file_name().is_some_and(|name| name == place.id.as_str())
 }

@@ -97,7 +97,8 @@ impl CliFile<'_> {
         copy.title = self.title.filled().map(|title| Fact::new(title, "title"));
         copy.parent_id = self.parent_session_id.filled().map(str::to_owned);
         if self.session_created_reason.get() == Some("subagent") && copy.kind == SessionKind::Main {
-            copy.kind = SessionKind::Subagent;
+            // A session without a terminal has the same reason, and no parent (aws/amazon-q-developer-cli #3842).
+            copy.kind = if copy.parent_id.is_some() { SessionKind::Subagent } else { SessionKind::Exec };
         }
         let model = member(member(self.session_state, "rts_model_state"), "model_info");
         copy.model = text_in(model, "model_id").filled().map(|model| Fact::new(model, "session"));
@@ -110,6 +111,7 @@ impl CliFile<'_> {
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct WorkspaceFile<'a> {
+    title: Text<'a>,
     model_id: Text<'a>,
     workspace_paths: Option<&'a RawValue>,
     created_at: Text<'a>,
@@ -118,6 +120,7 @@ pub(super) struct WorkspaceFile<'a> {
 
 impl WorkspaceFile<'_> {
     pub(super) fn describe(&self, copy: &mut SessionCopy, modified: Option<Timestamp>) {
+        copy.title = self.title.filled().map(|title| Fact::new(title, "title"));
         copy.model = self.model_id.filled().map(|model| Fact::new(model, "session"));
         set_times(copy, &self.created_at, &self.last_modified_at, modified);
         // With several directories, the start directory is unknown.

@@ -1,9 +1,11 @@
 //! The local backend of Letta Code: `<backend>/conversations/<id in base64>/` with messages.jsonl, conversation.json
-//! and manifest.json. Each conversation belongs to an agent, which all directories share.
+//! and manifest.json. Each conversation belongs to an agent, which all directories share. A bare `letta` continues the
+//! conversation `default` of its agent, which has the id of that agent here.
 //!
 //! Facts: measured on 0.25.9 (schema 1) and 0.32.18 (schema 2). Letta Code numbers conversations per home. The times in
 //! schema 1 are invented. A migration to schema 2 writes its own directory into every header, and keeps the old file as
-//! `messages.jsonl.pre-pi-backup-<time>` in the folder of the conversation.
+//! `messages.jsonl.pre-pi-backup-<time>` in the folder of the conversation. Default conversations by letta-ai/letta-code
+//! 1f4d3e3e: conversationKey in local-store.ts, index.ts, headless.ts and agent-tags.ts.
 
 pub(super) mod about;
 mod records;
@@ -22,6 +24,9 @@ use records::{DIRECTORY, LettaConversation, LettaLine, LettaManifest, ProcessSta
 const BACKEND: &str = "LETTA_LOCAL_BACKEND_DIR";
 /// The file with the format of the messages, and with their migration.
 const MANIFEST: &str = "manifest.json";
+/// The kinds of conversations in the names of folders.
+const CONVERSATION: &str = "conversation";
+const DEFAULT: &str = "default";
 /// Maximum size of the file, which lists the ids of all messages.
 const MAX_META: u64 = 16 * 1024 * 1024;
 /// Number of bytes at the end that are searched for the last start.
@@ -76,7 +81,13 @@ impl Resuming for Letta {
         // The program would parse a text that looks like an option as an option.
         let text = |prompt: &str| if prompt.starts_with('-') { format!(" {prompt}") } else { prompt.to_owned() };
         let last = prompt.into_iter().flat_map(|prompt| ["-p".to_owned(), text(prompt)]).collect();
-        Ok(Command::new(&["letta", "--backend", "local", "--conversation", &copy.place.id], last))
+        let id = copy.place.id.as_str();
+        let named: &[&str] = if is_default(&copy.place) {
+            &["--agent", id, "--conversation", "default"]
+        } else {
+            &["--conversation", id]
+        };
+        Ok(Command::new(&[&["letta", "--backend", "local"], named].concat(), last))
     }
 
     fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {
@@ -124,11 +135,13 @@ impl Log for Letta {
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         let (mut found, dir) = (Found::default(), store.root.join("conversations"));
-        // The other folders contain the initial conversation of each agent, which stays empty.
-        let folder = only.map(|id| encoded("conversation", id));
-        found.add_folders(store, &dir, None, folder.as_deref(), &|name| id_of_folder(name).is_some());
+        let folders = only.map(|id| [CONVERSATION, DEFAULT].map(|kind| Some(encoded(kind, id))));
+        for folder in folders.into_iter().flatten().chain(only.is_none().then_some(None)) {
+            found.add_folders(store, &dir, None, folder.as_deref(), &|name| id_of_folder(name).is_some());
+        }
+        found.places.retain(|place| !is_unused(place));
         for place in &mut found.places {
-            place.id = id_of_folder(&place.id).unwrap_or_default();
+            place.id = id_of_folder(&place.id).map(|(_, id)| id).unwrap_or_default();
         }
         found
     }
@@ -193,6 +206,8 @@ impl Log for Letta {
         copy.title = conversation.summary.filled().map(|title| Fact::new(title.to_owned(), "conversation"));
         if conversation.archived.0 {
             copy.kind = SessionKind::Archived;
+        } else if is_default(&copy.place) && copy.kind == SessionKind::Main && is_of_subagent(&copy.place) {
+            copy.kind = SessionKind::Subagent;
         }
         Ok(())
     }
@@ -287,10 +302,30 @@ fn encoded(kind: &str, id: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{kind}:{id}"))
 }
 
-/// Returns the id of the conversation in the name of a folder.
-fn id_of_folder(name: &str) -> Option<String> {
+/// Returns the kind and the id of the conversation in the name of a folder.
+fn id_of_folder(name: &str) -> Option<(&'static str, String)> {
     let name = String::from_utf8(URL_SAFE_NO_PAD.decode(name).ok()?).ok()?;
-    name.strip_prefix("conversation:").filter(|id| is_word(id)).map(str::to_owned)
+    let (kind, id) = name.split_once(':')?;
+    let kind = [CONVERSATION, DEFAULT].into_iter().find(|known| *known == kind)?;
+    is_word(id).then(|| (kind, id.to_owned()))
+}
+
+/// Returns whether a session is the default conversation of its agent.
+fn is_default(place: &Located) -> bool {
+    let folder = place.path.file_name().and_then(|name| id_of_folder(name.to_str()?));
+    folder.is_some_and(|(kind, _)| kind == DEFAULT)
+}
+
+/// Returns whether a session is the default conversation that an agent got at its creation, still without a record.
+fn is_unused(place: &Located) -> bool {
+    is_default(place) && messages_path(place).metadata().is_ok_and(|file| file.len() <= 1)
+}
+
+/// Returns whether the agent of a conversation is a sub-agent.
+fn is_of_subagent(place: &Located) -> bool {
+    let agent = agent_path(place).ok().flatten().and_then(|path| fsio::read_if_present(&path, MAX_META).ok()?);
+    let tags = agent.as_deref().map(|agent| inner::<Vec<Text<'_>>>(member(record(agent), "tags")));
+    tags.is_some_and(|tags| tags.iter().any(|tag| tag.get() == Some("role:subagent")))
 }
 
 #[cfg(test)]
@@ -300,9 +335,10 @@ mod tests {
     #[test]
     fn folder_name_is_base64_of_id() {
         assert_eq!(encoded("conversation", "local-conv-1"), "Y29udmVyc2F0aW9uOmxvY2FsLWNvbnYtMQ");
-        assert_eq!(id_of_folder("Y29udmVyc2F0aW9uOmxvY2FsLWNvbnYtMQ").as_deref(), Some("local-conv-1"));
-        let others =
-            [encoded("default", "agent-local-1"), encoded("conversation", "../x"), encoded("conversation", "--help")];
+        let id = |kind, id: &str| id_of_folder(&encoded(kind, id));
+        assert_eq!(id(CONVERSATION, "local-conv-1"), Some((CONVERSATION, "local-conv-1".to_owned())));
+        assert_eq!(id(DEFAULT, "agent-local-1"), Some((DEFAULT, "agent-local-1".to_owned())));
+        let others = [encoded("x", "agent-local-1"), encoded(DEFAULT, "../x"), encoded(CONVERSATION, "--help")];
         for other in others.iter().map(String::as_str).chain(["", "x", "local-conv-1"]) {
             assert_eq!(id_of_folder(other), None, "{other}");
         }

@@ -13,11 +13,13 @@ use memchr::memmem;
 
 use super::lines::Lines;
 use crate::agent::ids::is_word;
+use crate::agent::kept;
 use crate::agent::pi::log::{Dialect, PiTree};
 use crate::agent::pi::records::{PiRecord, id_of_file};
 use crate::agent::pi::{prompt_words, relocation};
 use crate::agent::prelude::*;
 use crate::format::jsonl::{Jsonl, each_line};
+use crate::session::KeptBy;
 use crate::session::branches::BranchFilter;
 use projects::{is_filed_under, project_of};
 
@@ -87,6 +89,16 @@ impl Reading for Omp {
         let mut known = HashSet::new();
         stores.retain(|store| known.insert(store.root.clone()));
         stores
+    }
+
+    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+        let mut notes = StoreNotes::default();
+        // By its code, a list of ids.
+        let pinned = KeptBy::new("pinned in oh-my-pi", "unpin it there");
+        notes.add_kept(&store.root.join("session-pins.json"), (pinned, "maybe pinned in oh-my-pi"), |bytes| {
+            kept::ids(serde_json::from_slice(bytes).ok())
+        });
+        notes
     }
 
     fn engine(&self) -> &'static dyn Engine {

@@ -21,6 +21,8 @@ pub(crate) struct SessionFile<'a> {
     /// The session that started this one.
     #[serde(rename = "parentID")]
     pub parent_id: Text<'a>,
+    /// The link to a public copy, as its `url`.
+    pub share: Option<&'a RawValue>,
     time: Option<&'a RawValue>,
 }
 

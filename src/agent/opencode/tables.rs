@@ -2,11 +2,13 @@
 //!
 //! Facts: OpenCode 1.18.33 and Kilo 7.7.9, measured; anomalyco/opencode 063e8306 for version 2.
 
+use crate::agent::about;
 use crate::agent::database::{MAX_BYTES, Queries, Schema, SessionTable, TableSql};
 use crate::agent::opencode::{generations, records as format};
 use crate::agent::prelude::*;
 use crate::format::sqlite::{Db, DbRow, QueryError};
 use crate::format::turn::instant;
+use crate::session::KeptBy;
 
 const SESSION: &[&str] = &[
     "id",
@@ -18,6 +20,7 @@ const SESSION: &[&str] = &[
     "time_updated",
     "time_archived",
     "fork_session_id",
+    "share_url",
 ];
 
 /// The tables since 1.2 (`session`, `message`, `part`), and those that version 2 adds.
@@ -83,6 +86,7 @@ impl Schema for OpenCodeTables {
         copy.model = row.text(4).as_deref().and_then(format::model_id).map(|model| Fact::new(model, "session"));
         let [created, updated, archived] = [5, 6, 7].map(|at| row.int(at));
         describe(copy, row.filled(3), [created, updated, archived]);
+        copy.kept_by = row.filled(9).map(|url| Box::new(shared(&url, copy)));
         if let Some(origin) = row.filled(8) {
             copy.kind = if copy.kind == SessionKind::Main { SessionKind::Fork } else { copy.kind };
             copy.parent_id.get_or_insert(origin);
@@ -117,6 +121,14 @@ fn taken_back(db: &Db, sessions: &str, messages: &str) -> Result<Option<String>,
         member("partID"),
         member("messageID")
     )))
+}
+
+/// Returns the reason to keep a shared session: the key that takes the share down goes with its rows (anomalyco/opencode
+/// #32062).
+pub(super) fn shared(url: &str, copy: &SessionCopy) -> KeptBy {
+    let program = about(copy.place.agent()).program.unwrap_or_default();
+    let end = format!("type /unshare in `{program} --session {}`", copy.place.id);
+    KeptBy::new("shared", end).with(format!("at {url}"))
 }
 
 fn bounded(column: &str) -> String {

@@ -87,6 +87,8 @@ impl Engine for OpenCodeTree {
         copy.place.is_subagent = copy.parent_id.is_some();
         super::tables::describe(&mut copy, file.title.filled().map(str::to_owned), file.times());
         copy.set_dir(file.directory.get(), "directory in the session's file");
+        let url = text_in(file.share, "url");
+        copy.kept_by = url.filled().map(|url| super::tables::shared(url, &copy).into());
         let mut is_silent = true;
         walk(&copy.place.clone(), &mut |turn| {
             is_silent = false;

@@ -4,6 +4,7 @@
 //! OpenHands accepts an unknown id: it starts a new conversation with that id. Facts: measured on 1.16.0 with SDK
 //! 1.21.0; sub-agents by its code.
 
+mod gaps;
 mod reader;
 mod records;
 
@@ -53,7 +54,7 @@ impl Engine for OpenHands {
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let mut copy = SessionCopy::new(place);
         copy.size_bytes = context.tree_size(Some(&copy.place.path));
-        reader::read(&mut copy, &context.env.clock)?;
+        reader::read(&mut copy, context)?;
         decide_launch_dir(&mut copy);
         Ok(copy)
     }
@@ -95,9 +96,13 @@ impl Resuming for OpenHands {
             Ok(Some(Some(inside))) if inside != *id => {
                 Err(format!("its base_state.json is that of {inside}, so OpenHands would end at once").into())
             }
-            Ok(Some(_)) => Ok(()),
+            Ok(Some(_)) => gaps::check(&copy.place.path),
             Err(error) => Err(format!("its base_state.json cannot be used: {}", error.reason()).into()),
         }
+    }
+
+    fn mend(&self, copy: &SessionCopy) -> Result<Vec<Act>, Unable> {
+        gaps::closed(&copy.place.path)
     }
 }
 

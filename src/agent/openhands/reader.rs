@@ -1,16 +1,16 @@
 //! Reads the state and the events of one conversation.
 
-use crate::agent::judge_by_age;
+use super::gaps;
 use crate::agent::lines::Record as _;
 use crate::agent::openhands::records::{BaseState, OpenHandsEvent, number};
 use crate::agent::prelude::*;
-use crate::system::env::Clock;
+use crate::agent::{Depth, judge_by_age};
 
 /// Maximum size of the state, which contains the settings of the agent and its cost so far.
 const MAX_STATE: u64 = 16 * 1024 * 1024;
 /// Maximum size of an event. The first one contains the instructions and every tool; another one may contain an image,
 /// and is skipped.
-const MAX_EVENT: u64 = 8 * 1024 * 1024;
+pub(super) const MAX_EVENT: u64 = 8 * 1024 * 1024;
 /// Maximum number of events at the start that are searched for the first prompt, and at the end that are searched for a
 /// time.
 const FROM_START: usize = 40;
@@ -34,6 +34,11 @@ pub(super) fn state<T>(dir: &Path, see: impl FnOnce(&BaseState<'_>) -> T) -> Res
 
 /// Returns the files of the events, in order.
 pub(super) fn events(dir: &Path) -> Result<Vec<PathBuf>, PathError> {
+    Ok(numbered(dir)?.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Returns the files of the events with their numbers, in order.
+pub(super) fn numbered(dir: &Path) -> Result<Vec<(u64, PathBuf)>, PathError> {
     let mut found = Found::default();
     let dir = dir.join("events");
     let mut events: Vec<(u64, PathBuf)> = found
@@ -46,7 +51,7 @@ pub(super) fn events(dir: &Path) -> Result<Vec<PathBuf>, PathError> {
         return Err(PathError::new("read", &problem.path, std::io::Error::other(problem.reason)));
     }
     events.sort();
-    Ok(events.into_iter().map(|(_, path)| path).collect())
+    Ok(events)
 }
 
 /// Reads an event and passes it to `see`; `None` if it is unreadable.
@@ -57,7 +62,8 @@ pub(super) fn event<T>(path: &Path, see: impl FnOnce(&OpenHandsEvent<'_>) -> T) 
 }
 
 /// Reads the state, and the events at both ends.
-pub(super) fn read(copy: &mut SessionCopy, clock: &Clock) -> Result<(), PathError> {
+pub(super) fn read(copy: &mut SessionCopy, context: &ReadContext<'_>) -> Result<(), PathError> {
+    let clock = &context.env.clock;
     let dir = copy.place.path.to_path_buf();
     let mut is_running = false;
     let read = state(&dir, |state| {
@@ -73,9 +79,9 @@ pub(super) fn read(copy: &mut SessionCopy, clock: &Clock) -> Result<(), PathErro
             copy.notes.push(format!("base_state.json cannot be used: {}", error.reason()));
         }
     }
-    let events = events(&dir)?;
+    let events = numbered(&dir)?;
     let mut has_reply = false;
-    for (n, path) in events.iter().take(FROM_START).enumerate() {
+    for (n, (_, path)) in events.iter().take(FROM_START).enumerate() {
         let prompt = event(path, |event| {
             if n == 0 {
                 copy.start_dir = event.dir().map(|dir| Fact::new(dir, "system-prompt"));
@@ -90,7 +96,7 @@ pub(super) fn read(copy: &mut SessionCopy, clock: &Clock) -> Result<(), PathErro
             break;
         }
     }
-    for (n, path) in events.iter().rev().take(FROM_END).enumerate() {
+    for (n, (_, path)) in events.iter().rev().take(FROM_END).enumerate() {
         let last = event(path, |event| event.at(&clock.zone));
         copy.mark_if(n == 0 && last.is_none(), Health::TornTranscript);
         copy.active_at = last.flatten().map(|at| Fact::new(at, "events"));
@@ -106,6 +112,7 @@ pub(super) fn read(copy: &mut SessionCopy, clock: &Clock) -> Result<(), PathErro
     // is started there.
     copy.add_dirs("base_state.json", "the first event");
     judge_liveness(copy, is_running, clock.now);
+    gaps::note(copy, &events, context.depth == Depth::Thorough || context.inspects());
     Ok(())
 }
 

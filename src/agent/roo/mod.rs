@@ -30,16 +30,7 @@ const ROO: Extension = Extension {
     document: Document {
         shape: Shape { list: "", members: &[] },
         turns: |raw| tasks::turn(raw).map(|turn| vec![turn]),
-        // The first message has the type of a reply, but is the prompt.
-        first: Some(|raw| {
-            let [say, text] = texts_in(Some(raw), ["say", "text"]);
-            let mut turn = tasks::turn(raw)?;
-            if say.get() == Some("text") {
-                turn = Turn::new(Role::User, turn.at);
-                turn.add_text(text.get().unwrap_or_default());
-            }
-            Some(vec![turn])
-        }),
+        first: Some(tasks::first_turn),
     },
     fill,
 };
@@ -134,6 +125,10 @@ fn fill(copy: &mut SessionCopy, _context: &ReadContext<'_>) -> Result<(), PathEr
     if copy.parent_id.is_some() && copy.kind == SessionKind::Main {
         copy.kind = SessionKind::Subagent;
     }
-    copy.set_dir(item.workspace.filled(), "workspace of history_item.json");
+    match item.workspace.filled() {
+        Some(dir) => copy.set_dir(Some(dir), "workspace of history_item.json"),
+        // The list of older versions was in a database of the editor.
+        None => tasks::set_first_dir(copy),
+    }
     Ok(())
 }

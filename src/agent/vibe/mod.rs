@@ -23,7 +23,7 @@ use crate::format::compare::{compare, compare_lists};
 use crate::format::content::is_beginning_of;
 use crate::format::json::record;
 use crate::format::jsonl::is_shortened;
-use crate::session::Comparison;
+use crate::session::{Comparison, KeptBy};
 use old::OldVibeLog;
 use records::{VibeMeta, id_in_head, save_dir};
 use unified::Unified;
@@ -198,6 +198,8 @@ fn read_meta(copy: &mut SessionCopy, env: &Env) -> bool {
     let [model, active] = texts_in(meta.config, ["model_name", "active_model"]);
     copy.model = fact(&model).or_else(|| fact(&active));
     copy.parent_id = meta.parent_session_id.filled().map(str::to_owned);
+    let is_pinned = meta.pinned_at.is_some_and(|at| !matches!(at.get(), "null" | "false"));
+    copy.kept_by = is_pinned.then(|| KeptBy::new("pinned in Vibe", "unpin it there").into());
     copy.created_at = meta.start_time.instant().map(|at| Fact::new(at, "meta"));
     copy.active_at =
         meta.end_time.instant().max(meta.bumped_at.instant()).map(|at| Fact::new(at, "meta")).or(copy.active_at.take());

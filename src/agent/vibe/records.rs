@@ -68,6 +68,7 @@ pub(crate) struct VibeMeta<'a> {
     pub end_time: Text<'a>,
     pub bumped_at: Text<'a>,
     pub archived_at: Text<'a>,
+    pub pinned_at: Option<&'a RawValue>,
     /// The git branch that was checked out.
     pub git_branch: Text<'a>,
     /// The title that the user gave or the model generated.

@@ -22,7 +22,7 @@ use crate::change::plan::retention::{Family, Guard, Policy, RetentionCandidate, 
 use crate::format::shell;
 use crate::scan::{self, ScanScope, named_logs};
 use crate::session::select::{self, Filter};
-use crate::session::{AgentKind, Liveness, Located, Problem, SessionKind};
+use crate::session::{AgentKind, KeptBy, Liveness, Located, Problem, SessionKind};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
 use inspection::{InspectedDir, Inspection};
@@ -174,6 +174,11 @@ impl Summaries {
         self.inspection(at)?.its_agents()
     }
 
+    /// Returns the reason for which the user keeps a session in its agent.
+    pub(crate) fn kept_by(&self, at: usize) -> Option<&KeptBy> {
+        self.copies(at).iter().find_map(|copy| copy.kept_by.as_deref())
+    }
+
     /// Checks whether only the agent can remove a session, and the user did not let it.
     fn is_left_to_its_agent(&self, at: usize) -> bool {
         self.its_agents(at).is_some() && !(self.via_agent && self.removes_unasked(at))
@@ -264,6 +269,7 @@ impl Summaries {
                 _ if pins.contains(agent, id) => {
                     format!("it is pinned; run `rejoin pin --remove {}` first", shell::selector(agent, id))
                 }
+                _ if let Some(kept_by) = self.kept_by(*at) => format!("it is {kept_by}; {} first", kept_by.end),
                 _ if unread.contains(id) => "one of its copies cannot be read".to_owned(),
                 _ if self.is_left_to_its_agent(*at) => inspection?.its_agents()?.to_string(),
                 _ => {
@@ -337,6 +343,7 @@ impl Summaries {
                 is_unparsable: is_unread || copies.iter().any(|copy| copy.is_unparsable),
                 is_unknown_format: copies.iter().any(|copy| copy.is_unknown_format),
                 is_pinned: pins.contains(agent, id),
+                is_kept_by_agent: self.kept_by(at).is_some(),
                 is_excluded: excluded.iter().any(|(of, excluded)| (*of, &**excluded) == (agent, id)),
                 rules: match copies {
                     [copy] => copy.rules.as_deref().unwrap_or_default().into(),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::change::plan::change::short_title;
 use crate::session::select::Filter;
-use crate::session::{AgentKind, Health, Liveness, Located, SessionCopy, SessionKind};
+use crate::session::{AgentKind, Health, KeptBy, Liveness, Located, SessionCopy, SessionKind};
 
 /// Problems that make a session incomprehensible.
 const UNPARSABLE: [Health; 4] =
@@ -34,6 +34,8 @@ pub(crate) struct CopySummary {
     pub(super) title: Option<Box<str>>,
     pub(super) dir: Option<Box<str>>,
     pub(super) is_asked_for: bool,
+    /// The reason for which the user keeps the session in its agent.
+    pub(super) kept_by: Option<Box<KeptBy>>,
     /// Indexes of the rules that match the session, if any.
     pub(super) rules: Option<Box<[u16]>>,
 }
@@ -74,6 +76,7 @@ impl CopySummary {
             rules: (!rules.is_empty()).then_some(rules),
             liveness: Some(copy.liveness).filter(|liveness| *liveness != Liveness::Idle).map(Box::new),
             parent_id: copy.parent_id.map(Into::into),
+            kept_by: copy.kept_by,
             place: Arc::new(copy.place),
         }
     }

@@ -38,6 +38,8 @@ pub(super) struct CleanupPlan {
     archive: Option<PathBuf>,
     archived: Archived,
     kept: BTreeMap<Keep, usize>,
+    /// Number of sessions that the user keeps in their agents, by reason.
+    kept_by: BTreeMap<&'static str, usize>,
     its_agents: Vec<LeftToAgent>,
     pub(super) unplanned: Vec<Unplanned>,
     guards: Vec<Guard>,
@@ -155,6 +157,10 @@ impl CleanupPlan {
         for family in families {
             if let FamilyVerdict::Stays(keep) = family.verdict {
                 *self.kept.entry(keep).or_default() += 1;
+                let kept_by = (keep == Keep::KeptByAgent)
+                    .then(|| family.members.iter().find_map(|at| summaries.kept_by(*at)))
+                    .flatten();
+                kept_by.into_iter().for_each(|kept_by| *self.kept_by.entry(kept_by.why).or_default() += 1);
             }
         }
         self.its_agents.reserve_exact(self.kept.get(&Keep::ItsAgents).copied().unwrap_or_default());
@@ -301,6 +307,7 @@ impl CleanupPlan {
             archive: self.archive.as_deref(),
             archived: self.archived,
             kept: &self.kept,
+            kept_by: &self.kept_by,
             filters: settings.args.place.options().chain(settings.args.choice.options()).collect(),
             its_agents: &self.its_agents,
             unplanned: &self.unplanned,

@@ -179,7 +179,9 @@ pub(crate) fn collect(env: &Env, scope: &SurveyScope, watcher: &Watcher) -> Surv
     let depth = if compares { scan::ScanScope::RESUME } else { scan::ScanScope::GLANCE };
     let wants_lines = scope.wants_any(&OF_LINES);
     let seen = lines::SeenLines::default();
-    let inspector = if wants_lines { seen.inspector() } else { Inspector::default() };
+    // Some agents find with it what keeps them from opening a session.
+    let inspector =
+        if wants_lines || scope.wants_any(&[Code::CannotOpen]) { seen.inspector() } else { Inspector::default() };
     let mut scan = scan::locate(env, &[]).watched(watcher.clone()).inspected(inspector).read_all(env, depth);
     if scope.wants_any(&[Code::Planted]) {
         scan.add_those_in_dirs(env, &Filter::default(), depth, watcher);

@@ -39,6 +39,8 @@ pub(crate) struct CleanupReport<'a> {
     pub archived: Archived,
     /// Number of kept sessions, by reason.
     pub kept: &'a BTreeMap<Keep, usize>,
+    /// Number of sessions that the user keeps in their agents, by reason.
+    pub kept_by: &'a BTreeMap<&'static str, usize>,
     /// The options that select sessions.
     pub filters: Vec<&'static str>,
     /// Sessions that only their agent can remove.
@@ -91,7 +93,12 @@ impl<'a> CleanupReport<'a> {
     pub(crate) fn answer(&self, env: &Env) -> ChangeText<'a> {
         let details = CommandMembers::Cleanup(Box::new(self.details()));
         let mut text = self.change.text(Some(details), self.unplanned, env);
-        let kept: Vec<String> = self.kept.iter().map(|(keep, count)| keep.words(*count, &self.filters)).collect();
+        let in_agents = || self.kept_by.iter().map(|(why, count)| format!("{count} {why}")).collect();
+        let words = |(keep, count): (&Keep, &usize)| match keep {
+            Keep::KeptByAgent => in_agents(),
+            keep => vec![keep.words(*count, &self.filters)],
+        };
+        let kept: Vec<String> = self.kept.iter().flat_map(words).collect();
         if !kept.is_empty() {
             text.notes.push(format!("Kept: {}.", kept.join(", ")));
         }

@@ -109,6 +109,9 @@ pub(crate) fn session(
     if session.is_pinned {
         page.line("pinned", "yes")?;
     }
+    if let Some(kept_by) = session.kept_by() {
+        page.line("kept", &text::one_line(&format!("{kept_by}, so no cleanup and no delete removes it")))?;
+    }
     if !session.tags.is_empty() {
         page.line("tags", &session.tags.iter().map(Tag::word).collect::<Vec<_>>().join(", "))?;
     }

@@ -10,7 +10,7 @@ words!(ChangeKind: ChangePlan ChangeOutcome);
 words!(ChangeResult: Planned Done Unchanged Skipped Refused Failed);
 words!(StepAction: Trash Write MakeDir Put Move);
 words!(Guard: Clock WholeAgent MoreThanHalf);
-words!(KeptFor: NotAskedFor Live MaybeLive Unparsable UnknownFormat Future Pinned Excluded Undated Recent NotEmpty KeepLast KeepRule Newer NewerFile Parent ItsAgents OnlyRead);
+words!(KeptFor: NotAskedFor Live MaybeLive Unparsable UnknownFormat Future Pinned KeptByAgent Excluded Undated Recent NotEmpty KeepLast KeepRule Newer NewerFile Parent ItsAgents OnlyRead);
 
 answer!(
     /// The answer of every command that changes files; `D` are the details of the command, `I` those of its items.

@@ -79,6 +79,8 @@ pub(crate) struct RetentionCandidate<'a> {
     pub is_unknown_format: bool,
     /// Set if the user pinned the session.
     pub is_pinned: bool,
+    /// Set if the user keeps the session in its agent.
+    pub is_kept_by_agent: bool,
     /// Set if the user excluded the session from this cleanup.
     pub is_excluded: bool,
     /// Indexes of the rules that match the session.
@@ -221,6 +223,7 @@ fn own_reason(one: &RetentionCandidate<'_>, policy: &Policy) -> Option<Keep> {
         (one.is_unknown_format && (!policy.takes_unknown_format || policy.only_empty), Keep::UnknownFormat),
         (times().any(|at| at > policy.now), Keep::Future),
         (one.is_pinned, Keep::Pinned),
+        (one.is_kept_by_agent, Keep::KeptByAgent),
         (one.is_excluded, Keep::Excluded),
         (one.active_at.is_none(), Keep::Undated),
         (times().any(is_recent), Keep::Recent),

@@ -32,6 +32,7 @@ fn candidate(id: &str) -> RetentionCandidate<'_> {
         is_unparsable: false,
         is_unknown_format: false,
         is_pinned: false,
+        is_kept_by_agent: false,
         is_excluded: false,
         rules: Cow::Borrowed(&[]),
         is_asked_for: true,
@@ -249,7 +250,8 @@ fn candidates(all: &[Any], now: Timestamp) -> Vec<RetentionCandidate<'static>> {
         is_empty: any.kind == SessionKind::Empty,
         is_unparsable: any.flags[0],
         is_unknown_format: any.flags[5],
-        is_pinned: any.flags[1],
+        is_pinned: any.flags[1] && number % 2 == 0,
+        is_kept_by_agent: any.flags[1] && number % 2 == 1,
         is_excluded: any.flags[2],
         // Each of two rules matches about half of the sessions.
         rules: (0..2).filter(|rule| number & (1 << rule) != 0).collect(),
@@ -316,7 +318,7 @@ proptest! {
         for family in families.iter().filter(|family| family.is_removed()) {
             prop_assert!(candidates[family.root()].is_asked_for);
             for one in family.members.iter().map(|at| &candidates[*at]) {
-                prop_assert!(!one.is_unparsable && !one.is_pinned && !one.is_excluded);
+                prop_assert!(!one.is_unparsable && !one.is_pinned && !one.is_kept_by_agent && !one.is_excluded);
                 prop_assert!(!one.is_its_agents && !one.is_only_read);
                 let may_be_unknown = policy.takes_unknown_format && !policy.only_empty;
                 prop_assert!(!one.is_unknown_format || may_be_unknown);

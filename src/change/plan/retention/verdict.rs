@@ -20,6 +20,8 @@ pub(crate) enum Keep {
     Future,
     /// The user pinned the session.
     Pinned,
+    /// The user keeps the session in its agent, such as by a pin there.
+    KeptByAgent,
     /// The user excluded the session.
     Excluded,
     /// The last activity is unknown, so the session has no age.
@@ -62,6 +64,7 @@ impl Keep {
             Self::UnknownFormat => "in an unknown format",
             Self::Future => "with a time in the future",
             Self::Pinned => "pinned",
+            Self::KeptByAgent => "kept in their agent",
             Self::Excluded => "excluded",
             Self::Undated => "without a time of activity",
             Self::Recent => "changed within the last hour",

@@ -97,7 +97,7 @@ pub(crate) struct LeftToAgent {
 /// Number of sessions that are kept for one reason.
 #[derive(Debug, Serialize)]
 pub(crate) struct KeptJson<'a> {
-    /// The reason: `not-asked-for`, `live`, `maybe-live`, `unparsable`, `future`, `pinned`, `excluded`, `undated`,
+    /// The reason: `not-asked-for`, `live`, `maybe-live`, `unparsable`, `future`, `pinned`, `kept-by-agent`, `excluded`, `undated`,
     /// `recent`, `not-empty`, `keep-last`, `keep-rule`, `newer`, `parent`, `its-agents` or
     /// `only-read`.
     pub reason: &'a str,

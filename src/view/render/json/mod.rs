@@ -108,6 +108,9 @@ pub(crate) struct SessionJson<'a> {
     pub process: Option<Process>,
     /// True if the user pinned it, so that no cleanup removes it; checked only by `list` and `show`.
     pub pinned: bool,
+    /// The reason for which the user keeps it in its agent, such as `pinned in Codex`, so that no cleanup removes it; else
+    /// `null`.
+    pub kept_by: Option<String>,
     /// The tags that the user assigned, in alphabetical order; set only by `list`, `search` and `show`.
     pub tags: Vec<&'a str>,
     /// The time from which its agent deletes it, if that is within seven days; set only by `list`, `search` and `show`.
@@ -134,6 +137,7 @@ impl<'a> SessionJson<'a> {
             liveness: session.copy().liveness.name(),
             process: session.process,
             pinned: session.is_pinned,
+            kept_by: session.kept_by().map(ToString::to_string),
             tags: session.tags.iter().map(Tag::word).collect(),
             expires_at: session.expires_at,
             health: session.health.iter().collect(),
