@@ -14,6 +14,7 @@ CREATE TABLE IF NOT EXISTS sessions (
     `git_branch` Nullable(String),
     `health` Array(LowCardinality(String)),
     `id` String,
+    `kept_by` Nullable(String),
     `kind` LowCardinality(String),
     `last_dir` Nullable(String),
     `launch_dir` Tuple(`exists` Nullable(Bool), `path` String, `path_bytes_base64` Nullable(String), `source` String),

@@ -13,6 +13,7 @@ SELECT * FROM read_json(files, format = 'newline_delimited', hive_partitioning =
     git_branch: 'VARCHAR',
     health: 'VARCHAR[]',
     id: 'VARCHAR',
+    kept_by: 'VARCHAR',
     kind: 'VARCHAR',
     last_dir: 'VARCHAR',
     launch_dir: 'STRUCT("exists" BOOLEAN, "path" VARCHAR, "path_bytes_base64" VARCHAR, "source" VARCHAR)',
