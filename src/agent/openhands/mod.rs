@@ -12,6 +12,7 @@ pub(super) mod about;
 
 use std::ffi::OsString;
 
+use crate::agent::Depth;
 use crate::agent::command::as_option;
 use crate::agent::prelude::*;
 use crate::format::compare::compare_lists;
@@ -54,7 +55,8 @@ impl Engine for OpenHands {
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let mut copy = SessionCopy::new(place);
         copy.size_bytes = context.tree_size(Some(&copy.place.path));
-        reader::read(&mut copy, context)?;
+        let events = reader::read(&mut copy, &context.env.clock)?;
+        gaps::note(&mut copy, &events, context.depth == Depth::Thorough || context.inspects());
         decide_launch_dir(&mut copy);
         Ok(copy)
     }

@@ -1,10 +1,10 @@
 //! Reads the state and the events of one conversation.
 
-use super::gaps;
+use crate::agent::judge_by_age;
 use crate::agent::lines::Record as _;
 use crate::agent::openhands::records::{BaseState, OpenHandsEvent, number};
 use crate::agent::prelude::*;
-use crate::agent::{Depth, judge_by_age};
+use crate::system::env::Clock;
 
 /// Maximum size of the state, which contains the settings of the agent and its cost so far.
 const MAX_STATE: u64 = 16 * 1024 * 1024;
@@ -61,9 +61,8 @@ pub(super) fn event<T>(path: &Path, see: impl FnOnce(&OpenHandsEvent<'_>) -> T) 
     Some(see(&event))
 }
 
-/// Reads the state, and the events at both ends.
-pub(super) fn read(copy: &mut SessionCopy, context: &ReadContext<'_>) -> Result<(), PathError> {
-    let clock = &context.env.clock;
+/// Reads the state, and the events at both ends. Returns the files of all events with their numbers.
+pub(super) fn read(copy: &mut SessionCopy, clock: &Clock) -> Result<Vec<(u64, PathBuf)>, PathError> {
     let dir = copy.place.path.to_path_buf();
     let mut is_running = false;
     let read = state(&dir, |state| {
@@ -112,8 +111,7 @@ pub(super) fn read(copy: &mut SessionCopy, context: &ReadContext<'_>) -> Result<
     // is started there.
     copy.add_dirs("base_state.json", "the first event");
     judge_liveness(copy, is_running, clock.now);
-    gaps::note(copy, &events, context.depth == Depth::Thorough || context.inspects());
-    Ok(())
+    Ok(events)
 }
 
 fn judge_liveness(copy: &mut SessionCopy, is_running: bool, now: Timestamp) {
