@@ -66,9 +66,8 @@ impl<'a, K> NameCandidate<'a, K> {
     fn starts_as_uuid(&self, typed: &str) -> bool {
         /// Without its first hyphen, a shorter text starts no other id.
         const SHORTEST: usize = 10;
-        let is_uuid = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         let digits = |text: &'a str| text.bytes().filter(|byte| *byte != b'-').map(|byte| byte.to_ascii_lowercase());
-        if typed.len() < SHORTEST || !is_uuid(typed) || !is_uuid(self.id) {
+        if typed.len() < SHORTEST || !is_hexadecimal(typed) || !is_hexadecimal(self.id) {
             return false;
         }
         let mut own = digits(self.id);
@@ -79,8 +78,9 @@ impl<'a, K> NameCandidate<'a, K> {
     fn starts_without_word(&self, typed: &str) -> bool {
         /// A shorter text may be a word.
         const SHORTEST: usize = 6;
-        let rest =
-            self.id.split_once(['_', '-']).filter(|(word, _)| word.bytes().all(|byte| byte.is_ascii_alphabetic()));
+        // The first digits of a UUID may be letters.
+        let is_word = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphabetic()) && !is_hexadecimal(self.id);
+        let rest = self.id.split_once(['_', '-']).filter(|(word, _)| is_word(word));
         let is_id = typed.len() >= SHORTEST && typed.contains(|c: char| c.is_ascii_digit());
         is_id && rest.is_some_and(|(_, rest)| rest.starts_with(typed))
     }
@@ -104,6 +104,11 @@ impl<'a, K> NameCandidate<'a, K> {
             return None;
         })
     }
+}
+
+/// Returns whether a text consists of hexadecimal digits and hyphens, as a UUID does.
+fn is_hexadecimal(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
 /// A typed name in the forms that are compared.
@@ -205,7 +210,13 @@ pub(super) mod tests {
         {
             assert_eq!(among(&[id], typed), Some((NameMatch::IdInOtherForm, vec![id])), "{typed}");
         }
-        for (id, typed) in [(digits, "088bbf1f-d"), (digits, "08-8"), ("abc-1_explorer", "explorer"), ("ses_a", "a")] {
+        for (id, typed) in [
+            (digits, "088bbf1f-d"),
+            (digits, "08-8"),
+            ("deadbeef-1234-5", "1234-5"),
+            ("abc-1_explorer", "explorer"),
+            ("ses_a", "a"),
+        ] {
             assert_eq!(among(&[id], typed), None, "{typed}");
         }
         assert_eq!(among(&["日本"], "日"), Some((NameMatch::Id, vec!["日本"])));
