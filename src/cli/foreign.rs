@@ -51,9 +51,14 @@ fn session_in(typed: &str, words: &[String]) -> Option<String> {
     if let Some((agent, id)) = in_command(&line.join(" ")) {
         return Some(agent.map_or_else(|| id.to_owned(), |agent| format!("{agent}:{id}")));
     }
-    let starts = line.first().is_some_and(|first| first == typed) && typed.starts_with(|c: char| c != '-');
-    (starts && typed.len() >= SHORTEST && is_id(typed) && typed.contains(|c: char| c.is_ascii_digit()))
-        .then(|| typed.to_owned())
+    // Options such as `--home DIR` may precede.
+    let has_command = line.iter().take_while(|word| *word != typed).any(|word| Verb::named(word).is_some());
+    (!has_command
+        && !typed.starts_with('-')
+        && typed.len() >= SHORTEST
+        && is_id(typed)
+        && typed.contains(|c: char| c.is_ascii_digit()))
+    .then(|| typed.to_owned())
 }
 
 /// Commands that take no further argument, and the tip for one.

@@ -332,7 +332,8 @@ fn pasted_text_names_session_only_by_its_id() {
     }
     // The option of an unknown session leaves out nothing, so that the only session of Claude Code is not the answer.
     for text in [&format!("claude --resume={}", id(2)), "claude --continue", "claude -c", "claude --resume=mend"] {
-        named(text).code(5);
+        let refused = named(text).code(5).stderr();
+        assert!(text.contains(&id(2)) || refused.contains("hint: use the id alone"), "{refused}");
         world.rejoin(["resume", text, "--print"]).code(5);
         world.rejoin(["delete", text, "--dry-run"]).code(5);
     }

@@ -111,6 +111,7 @@ fn pasted_id_or_command_suggests_its_session() {
     let id = "31c5f2e8-7a4b-4c1d-9e0f-6d2a8b3c4e5f";
     for (args, instead) in [
         (vec![id], format!("resume {id}")),
+        (vec!["--home", "/srv", id], format!("--home /srv resume {id}")),
         (vec!["claude", "--resume", id], format!("resume claude:{id}")),
         (vec!["resume", "claude", "--resume", id], format!("resume claude:{id}")),
         (vec!["show", "cursor-agent", &format!("--resume={id}")], format!("show {id}")),

@@ -102,9 +102,7 @@ impl Finder<'_> {
         }
         let query = query::query(text, &env.clock);
         crate::commands::mark(&mut scan.sessions, &query, env, self.ui);
-        // `-word` may be an option of a pasted command; it must not turn the other words into another session.
-        let has_options = text.split_whitespace().any(|word| word.starts_with('-'));
-        let with_words = if has_options { Vec::new() } else { by_words(&query, &scan.sessions, env) };
+        let with_words = if has_options(text) { Vec::new() } else { by_words(&query, &scan.sessions, env) };
         match if with_words.is_empty() { sessions } else { with_words }.as_slice() {
             [only] => Ok(found(again(&scan.sessions[*only], requested, env)?)),
             [] => {
@@ -146,6 +144,12 @@ fn by_id(agent: Option<AgentKind>, text: &str, places: &Places) -> Vec<(AgentKin
         select::named(text, own.map(|place| NameCandidate::from_place((place.agent(), place.id.as_str()), place)));
     let keys = named.map(|named| named.keys).unwrap_or_default();
     keys.into_iter().map(|(agent, id)| (agent, id.to_owned())).collect()
+}
+
+/// Returns whether a text has an option, as a pasted command does. An option must not turn the other words into another
+/// session.
+fn has_options(text: &str) -> bool {
+    text.split_whitespace().any(|word| word.starts_with('-'))
 }
 
 /// Finds the only whole id in a pasted text, such as the address of a conversation or the name of a file.
@@ -237,6 +241,9 @@ fn none(agent: Option<AgentKind>, text: &str, query: &Query, sessions: &[Session
     }
     if may_be_id(text) {
         return refusal.hint("run `rejoin list --all` to see every session");
+    }
+    if has_options(text) {
+        return refusal.hint("use the id alone, without the options of a command; `rejoin list` shows the ids");
     }
     let of = agent.map(|agent| format!("--agent {agent} ")).unwrap_or_default();
     let words: Vec<_> = words().map(shell::word).collect();
