@@ -30,7 +30,7 @@ fn each(count: usize, work: &(dyn Fn(usize) + Sync)) {
         0 | 1 => (0..count).for_each(work),
         // A few items may take most of the time, so parts are small.
         _ => {
-            let part = (count / (rayon::current_num_threads() * 32)).clamp(1, 32);
+            let part = (count / (rayon::current_num_threads() * 4)).clamp(1, 32);
             (0..count).into_par_iter().with_max_len(part).for_each(work);
         }
     }
