@@ -3,7 +3,7 @@
 use clap::Command;
 
 use crate::format::{command_line, shell};
-use crate::session::select::in_command;
+use crate::session::select::{in_command, takes_id};
 use crate::session::when::When;
 use crate::verbs::Verb;
 
@@ -42,23 +42,22 @@ pub(super) fn takes_texts(meant: &Command) -> bool {
     Verb::named(meant.get_name()).is_some_and(|verb| [Verb::Rename, Verb::Resume, Verb::Search].contains(&verb))
 }
 
-/// Returns the session in a line that begins with an id in place of a command, or has the command of an agent.
+/// Returns the session in a line that begins with an id in place of a command, or has the command of an agent. `typed` is
+/// the first word that rejoin does not know.
 fn session_in(typed: &str, words: &[String]) -> Option<String> {
     /// A shorter word may be a mistyped command.
     const SHORTEST: usize = 8;
     let is_id = |word: &str| word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     let line = words.get(1..)?;
-    if let Some((agent, id)) = in_command(&line.join(" ")) {
-        return Some(agent.map_or_else(|| id.to_owned(), |agent| format!("{agent}:{id}")));
-    }
     // Options such as `--home DIR` may precede.
     let has_command = line.iter().take_while(|word| *word != typed).any(|word| Verb::named(word).is_some());
-    (!has_command
-        && !typed.starts_with('-')
-        && typed.len() >= SHORTEST
-        && is_id(typed)
-        && typed.contains(|c: char| c.is_ascii_digit()))
-    .then(|| typed.to_owned())
+    let foreign = &line[usize::from(line.first().is_some_and(|word| Verb::named(word).is_some()))..];
+    // A line with a command may have an option of rejoin that takes an id.
+    if let Some((agent, id)) = in_command(&foreign.join(" ")).filter(|_| !has_command || takes_id(typed)) {
+        return Some(agent.map_or_else(|| id.to_owned(), |agent| format!("{agent}:{id}")));
+    }
+    let has_digits = typed.len() >= SHORTEST && is_id(typed) && typed.contains(|c: char| c.is_ascii_digit());
+    (has_digits && !has_command && !typed.starts_with('-')).then(|| typed.to_owned())
 }
 
 /// Commands that take no further argument, and the tip for one.

@@ -272,6 +272,7 @@ mod tests {
             ("search relay -v cron", "`!WORD` leaves out what has the word"),
             ("search relay --not cron", "`!WORD` leaves out what has the word"),
             ("search relay -cron", "`'!cron'` leaves out what has the word"),
+            ("move /a /b --session 31c5f2e8 --bogus", ""),
             ("resume 31c5 --model m", "to pass '--model' as a value, use '-- --model'"),
             ("cleanup -n", "`--dry-run` does that"),
             ("cleanup --all", "`--any-age` does that"),

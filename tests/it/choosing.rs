@@ -330,6 +330,11 @@ fn pasted_text_names_session_only_by_its_id() {
     ] {
         assert_eq!(named(&text).code(0).stdout().trim(), path.to_string_lossy(), "{text}");
     }
+    // A path that is gone, and a copy elsewhere, are not the session of the store.
+    named(&format!("gone/{uuid}.jsonl")).code(5);
+    let backup = world.dir("backup");
+    std::fs::copy(&path, backup.join(format!("{uuid}.jsonl"))).expect("a copy");
+    world.from(&backup).rejoin(["show", "--path", &format!("{uuid}.jsonl")]).code(5);
     // The option of an unknown session leaves out nothing, so that the only session of Claude Code is not the answer.
     for text in [&format!("claude --resume={}", id(2)), "claude --continue", "claude -c", "claude --resume=mend"] {
         let refused = named(text).code(5).stderr();

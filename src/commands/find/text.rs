@@ -14,7 +14,7 @@ use crate::format::{command_line, shell};
 use crate::scan::named_logs::{self, NamedLog};
 use crate::scan::{self, Places, Scan, ScanScope};
 use crate::session::matching::Query;
-use crate::session::select::{self, Filter, NameCandidate, NameMatch, NamedSessions};
+use crate::session::select::{self, Filter, NameCandidate, NameMatch};
 use crate::session::{AgentKind, Located, Session, Store};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -76,7 +76,7 @@ impl Finder<'_> {
             )
         };
         // Sessions outside the stores have an id only after they are read.
-        let (named, outside) = (among(&scan.sessions).or_else(|| in_text(text, &scan.sessions)), among(&left_out));
+        let (named, outside) = (among(&scan.sessions), among(&left_out));
         // Only an id outside of the filters is reported; a title outside of them is ignored.
         let outside = outside.filter(|found| found.by.is_of_id()).map(|found| found.keys).unwrap_or_default();
         if let [only] = outside.as_slice()
@@ -85,13 +85,16 @@ impl Finder<'_> {
             return Err(passes_not(&left_out[*only], env).into());
         }
         let by = named.as_ref().map(|named| named.by);
-        let sessions = named.map(|named| named.keys).unwrap_or_default();
+        let mut sessions = named.map(|named| named.keys).unwrap_or_default();
         if by.is_none_or(|by| by == NameMatch::PartOfTitle) {
             // A part of a title is weaker than an existing path, which is the only id for some agents.
             let path = env.absolute(Path::new(text));
             if (agent.is_none() || text.starts_with('/')) && reach::exists(&path) == Some(true) {
                 return self.by_path(&path);
             }
+        }
+        if sessions.is_empty() {
+            sessions.extend(in_text(text, &scan.sessions));
         }
         if let [only] = sessions.as_slice() {
             return Ok(found(again(&scan.sessions[*only], requested, env)?));
@@ -152,18 +155,22 @@ fn has_options(text: &str) -> bool {
     text.split_whitespace().any(|word| word.starts_with('-'))
 }
 
-/// Finds the only whole id in a pasted text, such as the address of a conversation or the name of a file.
-fn in_text(text: &str, sessions: &[Session]) -> Option<NamedSessions<usize>> {
+/// Finds the only session whose whole id is in a pasted text, such as the address of a conversation or the name of a file.
+/// A path means its own copy alone, also if that is gone.
+fn in_text(text: &str, sessions: &[Session]) -> Option<usize> {
     /// Shorter ids may be words.
     const SHORTEST: usize = 16;
+    if text.contains('/') && !text.contains("://") {
+        return None;
+    }
     let is_of_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let is_in = |id: &str| {
         let bounds = text.match_indices(id).map(|(at, _)| (&text[..at], &text[at + id.len()..]));
         id.len() >= SHORTEST && { bounds }
             .any(|(before, after)| !is_of_word(before.chars().last()) && !is_of_word(after.chars().next()))
     };
-    let keys: Vec<usize> = (0..sessions.len()).filter(|at| is_in(sessions[*at].id())).collect();
-    (keys.len() == 1).then_some(NamedSessions { by: NameMatch::WholeId, keys })
+    let mut found = (0..sessions.len()).filter(|at| is_in(sessions[*at].id()));
+    found.next().filter(|_| found.next().is_none())
 }
 
 fn found(session: Session) -> SelectorTarget {

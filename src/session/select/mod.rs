@@ -7,7 +7,7 @@ mod selector;
 mod short;
 
 pub(crate) use filter::Filter;
-pub(crate) use named::{NameCandidate, NameMatch, NamedSessions, all_by_id, dir_of, list_number, named};
+pub(crate) use named::{NameCandidate, NameMatch, all_by_id, dir_of, list_number, named};
 pub(crate) use order::{SortKey, SortRank, newest_first, put_projects_together, reverse, sort};
-pub(crate) use selector::{CopySelector, Selector, in_command};
+pub(crate) use selector::{CopySelector, Selector, in_command, takes_id};
 pub(crate) use short::{ShortIds, short_among};

@@ -68,6 +68,11 @@ const ID_OPTIONS: [&str; 11] = [
 /// Words after which commands of agents take the id of a session.
 const ID_COMMANDS: [&str; 4] = ["resume", "continue", "attach", "fork"];
 
+/// Returns whether the value of an option is the id of a session.
+pub(crate) fn takes_id(option: &str) -> bool {
+    ID_OPTIONS.contains(&option)
+}
+
 /// Finds the id in a pasted command, such as `cd /a && claude --resume ID`, and the agent if the program has its name.
 pub(crate) fn in_command(text: &str) -> Option<(Option<AgentKind>, &str)> {
     /// Shorter values are numbers of a list, or words.
@@ -75,7 +80,9 @@ pub(crate) fn in_command(text: &str) -> Option<(Option<AgentKind>, &str)> {
     let command = text.rsplit_once("&&").map_or(text, |(_, command)| command);
     let quotes = ['\'', '"', '`'];
     let words: Vec<&str> = command.split_whitespace().map(|word| word.trim_matches(quotes)).collect();
-    let agent = words.iter().find_map(|word| AgentKind::from_str(word, false).ok());
+    // Variables may precede the program.
+    let program = words.iter().position(|word| !word.contains('=') && !["env", "$"].contains(word))?;
+    let agent = AgentKind::from_str(words[program], false).ok();
     let is_id = |word: &str| {
         let is_of_ids = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         word.len() >= SHORTEST && word.chars().all(is_of_ids) && word.contains(|c: char| c.is_ascii_digit())
@@ -83,10 +90,11 @@ pub(crate) fn in_command(text: &str) -> Option<(Option<AgentKind>, &str)> {
     let value = |at: usize| {
         let word = words[at];
         let next = || words.get(at + 1).copied();
-        let is_command = || agent.is_some() && at > 0 && ID_COMMANDS.contains(&word);
+        // Such as `amp threads continue ID`.
+        let is_command = || agent.is_some() && at > program && at <= program + 2 && ID_COMMANDS.contains(&word);
         match word.split_once('=') {
-            Some((option, value)) => Some(value.trim_matches(quotes)).filter(|_| ID_OPTIONS.contains(&option)),
-            None => next().filter(|_| ID_OPTIONS.contains(&word) || is_command()),
+            Some((option, value)) => Some(value.trim_matches(quotes)).filter(|_| takes_id(option)),
+            None => next().filter(|_| takes_id(word) || is_command()),
         }
     };
     (0..words.len()).filter_map(value).find(|word| is_id(word) && !word.starts_with('-')).map(|id| (agent, id))
@@ -141,7 +149,10 @@ mod tests {
             ("cd /a && copilot --resume='5d1f' --allow-all", id(Some(AgentKind::Copilot), "5d1f")),
             ("cursor-agent --resume 5d1f", id(None, "5d1f")),
             ("codex resume 5d1f 'go on'", id(Some(AgentKind::Codex), "5d1f")),
+            ("env A=1 claude --resume 5d1f", id(Some(AgentKind::Claude), "5d1f")),
+            ("amp threads continue T-5d1f", id(Some(AgentKind::Amp), "T-5d1f")),
             ("resume the 2024 report", id(None, "resume the 2024 report")),
+            ("why did prime resume 2024", id(None, "why did prime resume 2024")),
             ("claude --resume 3", id(None, "claude --resume 3")),
             ("/x/y.jsonl", Selector::Path("/x/y.jsonl".into())),
         ] {
