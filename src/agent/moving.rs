@@ -46,8 +46,9 @@ pub(crate) fn follow_hint(from: &Path, to: &Path) -> String {
 
 /// Refuses a directory that the agent would leave for its own one of a session, if that exists; `way` is the way out.
 pub(super) fn refuse_other_dir(copy: &SessionCopy, dir: &Path, way: &str) -> Result<(), Unable> {
-    let own = copy.last_dir.as_ref().and_then(|own| reach::canonicalize(&own.value).ok());
-    match own.filter(|own| reach::canonicalize(dir).map_or(true, |dir| dir != *own)) {
+    // A directory on a mount that does not answer may exist.
+    let own = copy.last_dir.as_ref().map(|own| &*own.value).filter(|own| reach::exists(own) != Some(false));
+    match own.filter(|own| !names::is_same_dir(own, dir)) {
         Some(own) => {
             let title = about(copy.place.agent()).title;
             Err(format!("{title} continues in {}, wherever it is started; {way}", own.display()).into())
