@@ -11,7 +11,7 @@ pub(crate) struct KeptBy {
     pub why: &'static str,
     /// The part of the reason that differs between sessions.
     pub detail: Option<Box<str>>,
-    /// What the user does so that the session can be removed, as an imperative.
+    /// The action that releases the session, as an imperative.
     pub end: Cow<'static, str>,
 }
 

@@ -113,7 +113,7 @@ fn resume_refuses_session_for_which_hermes_opens_another() {
     for n in [2, 3, 4] {
         world.rejoin(["resume", &hermes_id(n), "--print"]).code(0);
     }
-    // In a process of its own, Hermes changes to the directory of the session.
+    // Hermes changes to the recorded directory, wherever it is started.
     let other = world.dir("other");
     let refused = world.from(&other).rejoin(["resume", &hermes_id(2), "--in", ".", "--print"]).code(7).stderr();
     assert!(refused.contains(&format!("Hermes continues in {}, wherever it is started", app.display())), "{refused}");

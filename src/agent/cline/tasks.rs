@@ -2,7 +2,8 @@
 //! displayed messages in `ui_messages.json` and those for the model in `api_conversation_history.json`. Version 4 and
 //! later store new tasks as sessions. Roo Code, a fork of the extension, keeps such tasks too.
 //!
-//! Facts: cline/cline v3.40.0 and 0023f2bb, its disk.ts and task/index.ts, and legacy-state-reader.ts of 21cb8d25; never measured.
+//! Facts: cline/cline v3.40.0 and 0023f2bb, disk.ts and task/index.ts, and 21cb8d25, legacy-state-reader.ts; never
+//! measured.
 
 use std::io::Read as _;
 

@@ -100,7 +100,7 @@ impl Schema for HermesSchema {
             HermesOrigin::Branch(_) => SessionKind::Fork,
             // A program started it, and Hermes lists no session with the source "tool".
             HermesOrigin::Own if matches!(row.text(10).as_deref(), Some("cron" | "tool")) => SessionKind::Exec,
-            // The gateway goes on with a chat of Telegram and others; `hermes --continue` takes none of them.
+            // The gateway continues a chat of Telegram and the like; `hermes --continue` takes none.
             HermesOrigin::Own if row.filled(11).is_some() => SessionKind::Exec,
             HermesOrigin::Own => SessionKind::Main,
         };

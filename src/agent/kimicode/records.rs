@@ -2,8 +2,8 @@
 //!
 //! Facts: Kimi Code 2.1.0, measured; the log's types by its code too, and prompts that begin with a skill by
 //! MoonshotAI/kimi-code packages/agent-core-v2/src/agent/contextMemory/types.ts d723cc47. Versions before 2 by its
-//! sessionIndexSource.ts (`recoverCwd`, `parseTime`) and packages/agent-core/src/session/store/session-store.ts. The messages of an imported
-//! session have no origin: they are those of Kimi CLI's context.jsonl, with their roles.
+//! sessionIndexSource.ts (`recoverCwd`, `parseTime`) and packages/agent-core/src/session/store/session-store.ts. The
+//! messages of an imported session have no origin: they are those of Kimi CLI's context.jsonl, with their roles.
 
 use crate::agent::ids::consists_of;
 use crate::agent::lines;

@@ -28,7 +28,7 @@ pub(super) fn note(copy: &mut SessionCopy, events: &[(u64, PathBuf)], reads: boo
             )
         }
     };
-    // Of two events with one number, it is unknown which one came first.
+    // If two events have the same number, their order is unknown.
     let is_mendable = numbers.len() == events.len();
     copy.obstruct(Obstacle { is_mendable, ..Obstacle::damage(why) });
 }
